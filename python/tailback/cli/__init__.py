@@ -1,4 +1,4 @@
-"""The command line. What a command needs is imported when it is called, so that `tailback --help` is quick.
+"""The command line. The modules of a command are imported when it is called, so that `tailback --help` is quick.
 
 Exit status: 0 done, 1 the run failed, 2 the input was wrong, 130 stopped by Ctrl-C. Results go to standard output,
 everything else to standard error.
@@ -50,8 +50,8 @@ def main(args: list[str] | None = None) -> None:
 
 def _search_less_for_cycles() -> None:
     """Makes Python search for cycles less often. By default it searches after some hundred new objects, and in all
-    objects at exit. This takes a seventh of the time of a short run, and the objects found at exit end with the process
-    anyway."""
+    objects at exit. These searches take a seventh of the time of a short run, and the objects found at exit end with
+    the process anyway."""
     # A figure is a large cycle, so all objects are still searched after some 270,000 new ones.
     gc.set_threshold(30_000, 2, 2)
     atexit.register(gc.freeze)
@@ -65,7 +65,7 @@ def _unraised(what: sys.UnraisableHookArgs) -> None:
     import _thread
     import threading
 
-    # Now it would be dropped again.
+    # An exception that is raised here would be dropped again.
     threading.Timer(0.01, _thread.interrupt_main).start()
 
 
@@ -76,7 +76,7 @@ def _open_streams() -> bool:
         try:
             os.fstat(number)
         except OSError:
-            # The lowest number that is free is this one.
+            # The lowest free descriptor is the number of this stream.
             os.open(os.devnull, os.O_RDWR)
     lost = sys.stdout is None
     for name in ("stdout", "stderr"):

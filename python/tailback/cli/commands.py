@@ -75,7 +75,7 @@ def start_text() -> str:
 
 
 def help_text() -> str:
-    """What `tailback --help` prints."""
+    """The output of `tailback --help`."""
     options = {"--version": VERSION_HELP, "-h, --help": "Show this message and exit."}
     lines = ["Usage: tailback [OPTIONS] COMMAND [ARGS]...", "", *_wrapped(ABOUT, "  ")]
     lines += ["", "Type first:", *listed(FIRST), "", "Options:", *listed(options)]
@@ -105,7 +105,7 @@ def _width() -> int:
 
 
 def version_text() -> str:
-    """What `tailback --version` prints."""
+    """The output of `tailback --version`."""
     from tailback import _core
 
     lines = [f"tailback {_core.__version__}"]

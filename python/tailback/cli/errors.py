@@ -82,7 +82,7 @@ def _no_interruption_lost() -> Iterator[None]:
 
 
 def kept(out: str | os.PathLike[str] | None) -> str:
-    """The end of a sentence on what an interruption left in a folder."""
+    """The end of a sentence on the runs that an interruption left in a folder."""
     from tailback import _core
 
     if not out or not Path(out).is_dir():

@@ -122,7 +122,7 @@ def status(args: list[str] | None) -> int:
 
 
 def output_lost(e: OSError) -> int:
-    """Standard output cannot be written. A reader that has gone away (`| head`) is no error worth words."""
+    """Standard output cannot be written. A reader that has closed the pipe (`| head`) gives no message."""
     if e.errno != errno.EPIPE:
         say(f"error: the output cannot be written: {os_message(e)}")
     # Python flushes once more at exit, and would complain.

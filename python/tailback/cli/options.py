@@ -13,7 +13,7 @@ import click
 from tailback.core.text.given import MOST_REPLICATIONS, SEEDS
 
 F = TypeVar("F", bound=Callable[..., Any])
-#: What declares an option of a command.
+#: A function that declares an option of a command.
 Declared = Callable[[F], F]
 
 
@@ -32,7 +32,7 @@ class Seconds(click.FloatRange):
 
 
 def overrides(of: str = "of the scenario") -> Declared[Any]:
-    """`--set`; `of` says to what the values belong."""
+    """`--set`; `of` names the thing that the values change."""
     words = f"Change a value {of}: link.bottleneck.rate=5Mbps. Repeatable."
     return click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help=words)
 
@@ -70,7 +70,7 @@ def shard(gather: str) -> Declared[Any]:
 
 
 def figures() -> Declared[Any]:
-    """`--figures`, the kinds of files beside the page."""
+    """`--figures`, the kinds of files in addition to the page."""
     words = "Write the figures of the page also as png, pdf or both, and link them there."
     return click.option("--figures", metavar="KIND[,...]", callback=_kinds, help=words)
 
@@ -93,7 +93,7 @@ def folder(name: str = "folder") -> Declared[Any]:
 
 
 def check_seeds(first: int, replications: int) -> None:
-    """Raises UsageError if the seeds of so many runs go beyond what a seed may be."""
+    """Raises UsageError if the seeds of this many runs go beyond the largest seed."""
     if first + replications > SEEDS:
         raise click.UsageError("the last seed would be above 2^63; give a smaller --seed or fewer --replications")
 

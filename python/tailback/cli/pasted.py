@@ -21,8 +21,8 @@ def queue() -> Declared[Any]:
 
 
 def scenario(file: str, overrides: Sequence[str], text: str | None) -> _core.Scenario:
-    """The scenario of a file with the pasted queue at its bottleneck. A note says what was set and what was left
-    out."""
+    """The scenario of a file with the pasted queue at its bottleneck. A note lists the settings, and the parts that
+    were left out."""
     from tailback.cli.source import reader
 
     read_with = reader(file)

@@ -27,7 +27,8 @@ def read(file: str, overrides: Sequence[str] = ()) -> _core.Scenario:
 
 
 def reader(file: str) -> Callable[[Sequence[str]], _core.Scenario]:
-    """A function that reads the scenario with given overrides. It can be called often; standard input is read once."""
+    """A function that reads the scenario with given overrides. The function can be called often; standard input is read
+    once."""
     if file == "-":
         text, kind = _standard_input()
         return lambda overrides: _core.load(text, kind, "standard input", list(overrides))
@@ -106,7 +107,7 @@ def results_folder(name: str) -> Path:
 
 
 def no_results(name: str) -> str:
-    """The message for a folder without finished results: the reason, and what to name or do instead."""
+    """The message for a folder without finished results: the reason and the remedy."""
     from tailback.core.text.plain import plain
 
     place = Path(name)

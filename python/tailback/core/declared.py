@@ -79,8 +79,8 @@ def read_toml(path: Path, optional: bool = False) -> dict[str, Any]:
 
 
 def read_table(kind: type[T], table: Any, file: Path | str, at: str = "", shared: Mapping[str, str] | None = None) -> T:
-    """A table of a file as its structure. `at` is its path in the file, such as `runs.sb.axis.queue`. For each key that
-    stands in another table, `shared` has the path of that table.
+    """A table of a file as its structure. `at` is its path in the file, such as `runs.sb.axis.queue`. For each key of
+    another table, `shared` has the path of that table.
 
     Raises `FileError`, whose message names the file, the key, its value, and what to write instead.
     """

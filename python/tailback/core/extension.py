@@ -1,8 +1,8 @@
 """Chooses the extension that becomes `tailback._core`: tailback's own, or that of a user's crate, which `TAILBACK_CORE`
 names.
 
-The variable names a Python module, such as `my_aqm`. It is read once, when tailback is imported; processes that this
-one starts inherit it. `__init__.py` imports this file only if it is set.
+The variable names a Python module, such as `my_aqm`. The variable is read once, when tailback is imported. Processes
+that this one starts inherit the variable. `__init__.py` imports this file only if it is set.
 """
 
 from __future__ import annotations

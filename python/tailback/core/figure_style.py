@@ -1,8 +1,8 @@
 """The settings of every figure. Imports matplotlib with any backend that the environment names.
 
 Figures here are written to files, or their bytes are shown by the caller; neither needs a backend. A backend that
-matplotlib does not know is therefore ignored. This module is imported before any part of matplotlib. It stands outside
-of `plots`, because a check whether a figure must be drawn again needs only these settings.
+matplotlib does not know is therefore ignored. This module is imported before any part of matplotlib. The module is
+outside of `plots`, because a check whether a figure must be drawn again needs only these settings.
 """
 
 from __future__ import annotations
@@ -124,5 +124,5 @@ SMALL, SMALL_WIDTH = "-small", 4.1
 
 def settings() -> dict[str, Any]:
     """The settings of matplotlib and of the user, overridden by ours."""
-    # As a plain dictionary: asked for its backend, matplotlib would choose one.
+    # The settings are read as a plain dictionary, because matplotlib chooses a backend if its own dictionary is read.
     return {**dict(dict.items(matplotlib.rcParams)), **STYLE}

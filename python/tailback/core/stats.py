@@ -66,8 +66,8 @@ def ci95(values: Iterable[float]) -> float:
 
 @checked
 def paired(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> Mean:
-    """The paired difference a - b of runs with the same seeds. Its interval is far smaller than that of the difference
-    of two means."""
+    """The paired difference a - b of runs with the same seeds. The interval of this difference is far smaller than that
+    of the difference of two means."""
     if len(a) != len(b):
         raise ValueError(f"paired values come in pairs, here {len(a)} and {len(b)}")
     return estimate([x - y for x, y in zip(a, b, strict=True)], confidence)
@@ -113,7 +113,7 @@ def t_quantile(p: float, df: int) -> float:
     if p < 0.5:
         return -t_quantile(1 - p, df)
     if df > 2000:
-        # Beyond this the normal quantile with its first two corrections (26.7.5) is exact to 1e-9.
+        # Above 2000 degrees of freedom the normal quantile with its first two corrections (26.7.5) is exact to 1e-9.
         from statistics import NormalDist
 
         z = NormalDist().inv_cdf(p)

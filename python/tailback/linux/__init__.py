@@ -1,8 +1,7 @@
 """Linux's `tc`: disciplines in its words and back, its units, shapers of home routers, SQM of OpenWrt, and the laws by
 which parameters follow from a link.
 
-Nothing else in the package knows a word of `tc`. This room knows no application: comparison, home lines and live runs
-use it.
+No other package has words of `tc`. This package imports no application; comparison, home lines and live runs use it.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from tailback.linux import units
 from tailback.linux.units import TcError
 
-#: The default bucket of `htb` in bytes, its `mtu`, beside what its rate sends in one tick (tc-htb(8)).
+#: The `mtu` of `htb`, in bytes. The default bucket is this plus the bytes that the rate sends in one tick (tc-htb(8)).
 HTB_MTU = 1600
 #: The default quantum of a class of `htb` is its rate divided by this.
 R2Q = 10
@@ -161,8 +161,8 @@ def _whole(kind: str, name: str, text: str) -> int:
 
 
 def latency_limit(found: Mapping[str, Any]) -> int | None:
-    """The limit of `tbf` in bytes: the given limit, or what its rate sends in `latency` plus the bucket (tc-tbf(8)).
-    With a peak rate it is the smaller of the limits for both rates."""
+    """The limit of `tbf` in bytes: the given limit, or the bytes that its rate sends in `latency` plus the bucket
+    (tc-tbf(8)). With a peak rate it is the smaller of the limits for both rates."""
     if "limit" in found:
         return int(found["limit"])
     if "latency" not in found or "rate" not in found:

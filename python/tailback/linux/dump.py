@@ -63,7 +63,7 @@ class Queue:
     """A shown qdisc or class: its settings and its counters."""
 
     statement: Statement
-    #: Sent bytes and packets, dropped, overlimits, requeues, backlog; and what its kind counts by itself.
+    #: Sent bytes and packets, dropped, overlimits, requeues, backlog; and the counters of its kind.
     counters: dict[str, int | float] = field(default_factory=dict)
     #: For each tin of cake: its name and its counters.
     tins: dict[str, dict[str, int | float]] = field(default_factory=dict)

@@ -82,7 +82,7 @@ _PAST = "direct_packets_stat"
 _BOOKS = ("refcnt", _PAST, "ver", "autorate", "fwmark", EXPONENT, "Plog", "Scell_log")
 #: Settings of a class that stand among its counters.
 _OF_CLASS = ("rate", "ceil", "burst", "cburst", "prio", "quantum", "overhead", "linklayer", "mpu")
-#: Options whose text is the word, and options whose text says which word.
+#: Options whose text is the word, and options whose text decides the word.
 _OWN_WORDS = re.compile("diffserv|flowmode|atm")
 _ACK_FILTER = ("ack-filter",)
 _ACKS = {"disabled": "no-ack-filter", "enabled": "ack-filter", "aggressive": "ack-filter-aggressive"}

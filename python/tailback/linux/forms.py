@@ -70,8 +70,8 @@ class Form:
 
     @property
     def shapes(self) -> bool:
-        """Whether the discipline shapes to a rate by itself, as `cake` does. Any other discipline stands below a class
-        of `htb`. RED needs the rate of its line for another reason."""
+        """Whether the discipline shapes to a rate by itself, as `cake` does. Any other discipline is below a class of
+        `htb`. RED needs the rate of its line for another reason."""
         return any(option.value == "rate" and option.unsaid != "needed" for option in self.options)
 
     @property
@@ -106,7 +106,8 @@ def form(discipline: str) -> Form | None:
 
 
 def form_of_class(maker: Any, name: str) -> Form | None:
-    """The form of a user's own class with an attribute `linux`. Its parameters are attributes of the class."""
+    """The form of a user's own class with an attribute `linux`. The parameters of this form are attributes of the
+    class."""
     declared = getattr(maker, "linux", None)
     if declared is None:
         return None

@@ -1,8 +1,8 @@
 """The bytes that a packet takes on a home line. Each kind of line has a row, with the words of `cake`, `htb`, SQM and a
 scenario.
 
-A line adds headers to an IP packet (`overhead`) and has a smallest packet (`mpu`). It may cut packets into cells or add
-bytes of a code. A shaper that does not count these bytes lets small packets fill the modem's buffer.
+A line adds headers to an IP packet (`overhead`) and has a smallest packet (`mpu`). A line may also cut packets into
+cells or add bytes of a code. A shaper that does not count these bytes lets small packets fill the modem's buffer.
 
 * `plain`: the packet and its headers, but at least `mpu` bytes.
 * `atm`: cells of 53 B that carry 48 B each; the last cell is padded (ITU-T I.361; AAL5 in ITU-T I.363.5).
@@ -10,7 +10,7 @@ bytes of a code. A shaper that does not count these bytes lets small packets fil
   annex N and G.993.2). `cake` counts it in the same way: tc-cake(8).
 
 `overhead` counts from the IP packet, as in `cake`. `htb` and size tables (`stab`) count from the device's packet, which
-includes its Ethernet header (tc-stab(8)). They therefore get `overhead` less that header.
+includes its Ethernet header (tc-stab(8)). `htb` and size tables therefore get `overhead` less that header.
 """
 
 from __future__ import annotations
@@ -75,12 +75,13 @@ class Framing:
 
     @property
     def linklayer(self) -> str:
-        """The link layer as `htb`, size tables and SQM name it. They know the cells of `atm`, but not `ptm`."""
+        """The link layer as `htb`, size tables and SQM name it. These three support the cells of `atm`, but not
+        `ptm`."""
         return "atm" if self.cells == "atm" else "ethernet"
 
     @property
     def rate_factor(self) -> float:
-        """The share of the rate that a shaper may use if it does not know the line's code: 64 of 65 bytes under
+        """The share of the rate that a shaper may use if it does not count the line's code: 64 of 65 bytes under
         `ptm`."""
         return 64 / 65 if self.cells == "ptm" else 1.0
 
@@ -161,7 +162,7 @@ _LINES = (
         "more than any common line adds (tc-cake(8)); with PPPoE and VLAN too",
     ),
 )
-#: The kinds of lines that can be asked for.
+#: The kinds of lines that an option can name.
 LINKS = tuple(row.link for row in _LINES)
 
 #: Two lines have their own word for PPPoE in `cake`; the others need the number.
@@ -186,7 +187,7 @@ def framing(link: str, *, pppoe: bool = False, vlan: bool = False) -> Framing:
         row = replace(
             row,
             overhead=row.overhead + VLAN,
-            # `ether-vlan` adds to what the other words set, so it stands behind them.
+            # `ether-vlan` adds to the overhead of the other words, so it follows them.
             cake=f"{row.cake} ether-vlan",
             source=f"{row.source}; a VLAN tag takes {VLAN} B (IEEE 802.1Q)",
         )

@@ -1,7 +1,7 @@
 """The formulas that set a discipline's parameters for a link, each with its source.
 
 A link here is a rate, the bytes of a largest packet on it, and the longest usual round trip. Times are in seconds. A
-discipline's row says which of these laws it follows (`law` of `tailback describe --json`).
+discipline's row names the law that it follows (`law` of `tailback describe --json`).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 
 #: RFC 8289 section 4.3: this interval serves round trips from 10 to 300 ms.
 INTERVAL_S, LEAST_RTT_S, MOST_RTT_S = 0.100, 0.010, 0.300
-#: The delay that PIE holds: RFC 8033 section 4.2, QDELAY_REF.
+#: The delay that PIE aims at: RFC 8033 section 4.2, QDELAY_REF.
 REFERENCE_S = 0.015
-#: A quantum, in bytes, with which small packets go before large ones. It is for FQ-CoDel below 100 Mbit/s ("Best
-#: practices for benchmarking CoDel and FQ CoDel", bufferbloat.net). tc-cake(8) has 300 to 1514, which depends on the
-#: rate.
+#: A quantum, in bytes, with which small packets go before large ones. This quantum is for FQ-CoDel below 100 Mbit/s
+#: ("Best practices for benchmarking CoDel and FQ CoDel", bufferbloat.net). tc-cake(8) has 300 to 1514, which depends on
+#: the rate.
 SMALL_QUANTUM, FAST_BPS = 300, 100e6
-#: RED averages over a second. Its lower threshold is half of what the line sends in this time.
+#: RED averages over a second. The lower threshold of RED is half of the bytes that the line sends in this time.
 RED_DELAY_S = 0.005
 RED_SOURCE = "Floyd, Gummadi and Shenker 2001, section 4"
 #: The limit of RED as a multiple of the upper threshold: "a few times" (tc-red(8)).
@@ -30,7 +30,7 @@ MOST_EXPONENT = 31
 
 @dataclass(frozen=True)
 class Path:
-    """What a law needs to know of a link."""
+    """The properties of a link from which a law computes parameters."""
 
     rate_bps: float
     #: Bytes of a largest packet as the rate counts them.
@@ -57,7 +57,7 @@ class Setting:
 
 
 def seconds(t: float) -> str:
-    """A time as a scenario writes it. It has whole microseconds, as in Linux, so that the line of `tc` and the
+    """A time as a scenario writes it. The time has whole microseconds, as in Linux, so that the line of `tc` and the
     simulation agree."""
     us = max(1, round(t * 1e6))
     return f"{us / 1000:g}ms" if us >= 1000 else f"{us}us"
@@ -119,8 +119,9 @@ def reference_delay(path: Path) -> tuple[float, str]:
 
 
 def thresholds(path: Path, limit: int | None) -> tuple[int, int]:
-    """Both thresholds in whole packets. The lower is half of what the line sends in 5 ms, at least 5, and at most a
-    sixth of the limit; the upper is three times the lower. Floyd, Gummadi and Shenker 2001, section 4."""
+    """Both thresholds in whole packets. The lower threshold is half of the packets that the line sends in 5 ms, at
+    least 5, and at most a sixth of the limit; the upper is three times the lower. Floyd, Gummadi and Shenker 2001,
+    section 4."""
     low = max(5, round(RED_DELAY_S / path.packet_s / 2))
     if limit is not None:
         low = min(low, max(limit // 6, 1))
@@ -137,13 +138,13 @@ def automatic_thresholds(rate_bps: float, mean_packet: int, room: float, target_
 
 
 def weight(path: Path) -> float:
-    """The weight with which the average forgets in a second: 1 - exp(-1/C) for C packets a second."""
+    """The weight for which the average has a time constant of one second: 1 - exp(-1/C) for C packets a second."""
     return -math.expm1(-path.packet_s)
 
 
 def exponent_of_burst(min_packets: float, burst: int) -> int | None:
-    """The exponent w of the weight 2^-w that iproute2 computes from a burst (`tc_red_eval_ewma`). It is the first
-    exponent for which a burst of L packets into an empty queue leaves the average at or below the lower threshold
+    """The exponent w of the weight 2^-w that iproute2 computes from a burst (`tc_red_eval_ewma`). This exponent is the
+    first one for which a burst of L packets into an empty queue leaves the average at or below the lower threshold
     (Floyd and Jacobson 1993, equation 3: L + 1 + ((1 - W)^L - 1) / W). None if iproute2 refuses the burst."""
     above = burst + 1 - min_packets
     if above < 1:
@@ -187,10 +188,10 @@ def _largest_burst(min_packets: float, w: int) -> int | None:
 def settings(
     law: Mapping[str, Any] | None, path: Path, limit: int | None = None, *, shapes: bool = False
 ) -> tuple[Setting, ...]:
-    """The parameters that this law sets on a link; empty without a law. `limit` is the buffer in packets. `shapes` says
-    that the discipline shapes to the rate by itself."""
+    """The parameters that this law sets on a link; empty without a law. `limit` is the buffer in packets. `shapes` is
+    true if the discipline shapes to the rate by itself."""
     name = law["name"] if law else ""
-    # A discipline that knows its rate adds the time of a packet by itself.
+    # A discipline with a parameter for its rate adds the time of a packet by itself.
     match "sojourn" if name == "round-trip" and not shapes else name:
         case "sojourn":
             target, length, why = sojourn_times(path)

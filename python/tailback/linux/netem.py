@@ -13,13 +13,13 @@ from tailback.linux.units import TcError
 LIMIT = 1000
 #: Distributions of delay that a scenario has, too.
 _DISTRIBUTIONS = ("uniform", "normal", "pareto", "paretonormal")
-#: Words in the order in which `tc` tries them. It accepts any beginning of a word.
+#: Words in the order in which `tc` tries them. `tc` accepts any beginning of a word.
 _WORDS = (
     ("limit",), ("delay", "latency"), ("loss", "drop"), ("ecn",), ("reorder",), ("corrupt",), ("gap",), ("duplicate",),
     ("distribution",), ("rate",), ("slot",), ("seed",),
 )  # fmt: skip
-#: The names that stand before values in an output but not in a command: for each word, its names in the command's
-#: order, and the value that stands for one that is not shown.
+#: The names before values that an output has and a command does not. Each word has its names in the command's order,
+#: and the value for a name that is not shown.
 _NAMED = {
     ("loss", "state"): ({"p13": "", "p31": "", "p32": "", "p23": "", "p14": ""}, "0%"),
     ("loss", "gemodel"): ({"p": "", "r": "", "1-h": "", "1-k": ""}, "0%"),

@@ -88,7 +88,7 @@ _Options = list[tuple[str, str]]
 
 def _cake(setup: Setup) -> _Options:
     framing = setup.framing
-    # For these the script adds `besteffort` and `wash`. Words of the options would stand behind them and undo them.
+    # For these the script adds `besteffort` and `wash`. Words of the options would follow these two and undo them.
     is_besteffort = setup.up.get("tins") == "besteffort"
     squash = {
         "wash": bool(setup.down.get("wash")),

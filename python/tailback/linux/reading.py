@@ -20,8 +20,8 @@ _PLACES = ("dev", "parent", "handle")
 def read(line: str) -> tuple[str, dict[str, Any]]:
     """The simulator's name of the discipline of a line of `tc`, and its settings as a scenario has them.
 
-    The settings are those of the line, and Linux's defaults where the simulator has others. Words before the kind, such
-    as `tc qdisc replace dev eth0 root`, may be left out. Raises `TcError`.
+    The settings are those of the line, and Linux's defaults for parameters with other defaults in the simulator. Words
+    before the kind, such as `tc qdisc replace dev eth0 root`, may be left out. Raises `TcError`.
     """
     words = _discipline(line.split())
     if not words:
@@ -55,15 +55,14 @@ def of_words(kind: str, rest: Sequence[str], left: list[str] | None = None) -> t
     if not of_kind:
         kinds = sorted({k for f in all_forms for k in f.kinds})
         raise TcError(f"{kind!r} is no discipline of Linux with a model here; {_near(kind, kinds)}")
-    # A form with a word for every word of the line is the one. A form with fixed words, as adaptive RED has, takes the
-    # rest.
+    # A form that has all words of the line is chosen. A form with fixed words, as adaptive RED has, takes the rest.
     plain = [f for f in of_kind if not f.always]
     chosen = plain[0] if plain and _knows(plain[0], rest) else max(of_kind, key=lambda f: len(f.always))
     return chosen.discipline, _Reader(chosen, kind, left).settings(list(rest))
 
 
 def _knows(form: Form, words: Sequence[str]) -> bool:
-    """Whether the fixed words of other forms are its own."""
+    """Whether the form also has the fixed words of the other forms."""
     own = {*(w for option in form.options for _, w in option.words), *(option.word for option in form.options)}
     return all(w in own for other in forms() if other.kind == form.kind for w in other.always if w in words)
 
@@ -128,7 +127,7 @@ class _Reader:
                 if option.parameter:
                     values[option.parameter] = value == "true" if option.value == "flag" else value
                 if option.parameter == PROFILE:
-                    # The last word counts: a profile replaces what earlier words set.
+                    # The last word counts: a profile replaces the settings of earlier words.
                     for other in [w for w in raw if self.valued[w].parameter in self.form.of_profile(value)]:
                         del raw[other]
             elif word in self.presets:
@@ -237,8 +236,8 @@ class _Reader:
             values[parameter] = value
 
     def understood(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Adds Linux's defaults where the simulator has others, and the flags that have a word for one of their values
-        only."""
+        """Adds Linux's defaults for parameters with other defaults in the simulator, and the flags that have a word for
+        one of their values only."""
         there: dict[str, Any] = {}
         for option in self.form.options:
             silent = [value for value, word in option.words if not word and option.value == "flag"]

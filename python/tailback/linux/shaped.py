@@ -33,16 +33,17 @@ Leave = Callable[[str, str, int], None]
 
 @dataclass
 class Side:
-    """One direction: what is set up on a device."""
+    """One direction: the queues of a device."""
 
     device: str
-    #: "down" for an intermediate device that incoming packets pass through, "up" for the device beside one, else empty.
+    #: "down" for an intermediate device that incoming packets pass through, "up" for a device with such a device, else
+    #: empty.
     way: str = ""
     #: The queue as a scenario has it; empty if only `netem` acts.
     queue: dict[str, Any] = field(default_factory=dict)
-    #: The shaper's name in `tc`, and its settings; None without a shaper.
+    #: The rate of the shaper, in bits a second; None without a shaper.
     rate_bps: float | None = None
-    #: The impairments of a scenario that stand for `netem`.
+    #: The impairments of a scenario that represent `netem`.
     impair: list[dict[str, Any]] = field(default_factory=list)
     #: The settings that were understood, in order: line, name, and value.
     said: list[tuple[int, str, str]] = field(default_factory=list)
@@ -339,7 +340,7 @@ class _Walk:
             self.store(*reading.of_words("bfifo", ["limit", str(limit)]))
 
     def shape(self, line: int, rate: float, burst: int, said: Mapping[str, Any]) -> None:
-        """A shaper around what is below."""
+        """Puts a shaper around the queue below."""
         table, header = self.table, self.header
         overhead, mpu = int(said.get("overhead", 0)), int(said.get("mpu", 0))
         layer = said.get("linklayer", "ethernet")
@@ -388,7 +389,7 @@ class _Walk:
             self.fifo(one.line, f"band {band} without a qdisc of its own: pfifo")
 
     def netem(self, one: Statement, level: int) -> None:
-        """Takes `netem` as the impairment of that name. It acts before the queue below it, as in Linux."""
+        """Takes `netem` as the impairment of that name. The impairment acts before the queue below it, as in Linux."""
         settings = netem.parse(one.words)
         self.say(one.line, one.kind, netem.text(settings))
         if settings.rate_bps is not None and self.header:

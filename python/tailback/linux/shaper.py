@@ -1,13 +1,13 @@
 """Writes the commands of `tc` and `ip` that shape a line in both directions, and those that remove the shaper.
 
 * Upload: the shaper is the queue of the router's own device (`wan`).
-* Download: a router has no queue for incoming packets. They are sent through an intermediate device (IFB), whose queue
-  is the shaper.
+* Download: a router has no queue for incoming packets. These packets are sent through an intermediate device (IFB),
+  whose queue is the shaper.
 * `cake` shapes by itself; any other discipline is the queue of one class of `htb`.
 
 The shaper's rates are a little below the line's, so that packets queue here and not in the modem. Parameters that are
 not given have Linux's defaults: an experiment gives all disciplines the same buffer, but a router does not.
-`openwrt.py` does the same for SQM of OpenWrt.
+`openwrt.py` sets up SQM of OpenWrt in the same way.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Setup:
         return self.own_form or form(self.discipline)
 
     def path(self, rate_bps: float) -> Path:
-        """One direction of the line: what a law needs to know of it."""
+        """The properties of one direction of the line from which a law computes parameters."""
         if self.form is not None and self.form.shapes:
             return Path(1000 * units.kbit(rate_bps), self.framing.on_wire(self.packet), self.rtt_s)
         return Path(rate_bps * self.framing.rate_factor, self.framing.shaped(self.packet), self.rtt_s)
@@ -169,16 +169,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Lines:
-    """The commands that set a discipline up, in order. If there are no commands, `why_not` says why, and `instead`
-    names the next best discipline."""
+    """The commands that set a discipline up, in order. If there are no commands, `why_not` gives the reason, and
+    `instead` the next best discipline."""
 
     discipline: str
     up: tuple[Line, ...] = ()
     down: tuple[Line, ...] = ()
     undo: tuple[Line, ...] = ()
-    #: Remarks: where the simulator's model differs from these commands, and what they cannot say.
+    #: Remarks on differences between the simulator's model and these commands, and on settings that no command has.
     remarks: tuple[str, ...] = ()
-    #: Parameters that were given, but that no command can say.
+    #: Given parameters that no command can set.
     unsaid: tuple[str, ...] = ()
     why_not: str = ""
     instead: str = ""

@@ -1,5 +1,5 @@
-"""Finds the commands of `tc` and `ip` in text that a user pastes from a shell. It handles what belongs to the shell:
-prompts, `sudo`, continued lines, comments and variables.
+"""Finds the commands of `tc` and `ip` in text that a user pastes from a shell. This module handles the parts that
+belong to the shell: prompts, `sudo`, continued lines, comments and variables.
 
 The grammar is the part of POSIX's shell (XCU chapter 2) that lines of `tc` need: words, quotes, `;` and `&&`,
 redirections, assignments, `${NAME:-DEFAULT}` and whole numbers in `$((...))`. Conditions and loops are not evaluated.
@@ -61,7 +61,7 @@ class Paste:
     """The commands of a text, and the parts that are not commands."""
 
     commands: list[Command] = field(default_factory=list)
-    #: The parts that were left out: line, what it is, and why.
+    #: The parts that were left out: the line, the part, and the reason.
     left: list[tuple[int, str, str]] = field(default_factory=list)
     #: Variables that were assigned, by name.
     variables: dict[str, str] = field(default_factory=dict)

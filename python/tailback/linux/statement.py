@@ -20,7 +20,7 @@ STAB = ("mtu", "tsize", "mpu", "overhead", "linklayer")
 
 @dataclass(frozen=True)
 class Statement:
-    """What one command sets up."""
+    """The object that one command sets up."""
 
     line: int
     #: "qdisc", "class" or "filter".

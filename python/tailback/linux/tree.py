@@ -36,7 +36,7 @@ class Device:
     policed: tuple[str, ...] = ()
 
     def below(self, handle: str) -> list[Statement]:
-        """The qdiscs that stand directly below a qdisc or a class of this handle."""
+        """The qdiscs that are directly below a qdisc or a class of this handle."""
         major, _, minor = handle.partition(":")
         if minor not in ("", "0"):
             return [q for place, q in self.qdiscs.items() if place == handle]
@@ -90,12 +90,13 @@ def grow(commands: Sequence[Command], leave: Callable[[str, str, int], None]) ->
 
 
 def _named(words: Sequence[str]) -> str:
-    """The name of a command in a message. It has no address in it."""
+    """The name of a command in a message. This name contains no address."""
     return " ".join(["tc", *[w for w in words[1:3] if re.fullmatch(r"[a-z-]{1,12}", w)]])
 
 
 def _link(command: Command, leave: Callable[[str, str, int], None]) -> None:
-    """Reads `ip link`. It brings devices up, which changes nothing here, and can set the length of their queue."""
+    """Reads `ip link`. This command brings devices up, which changes nothing here, and can set the length of their
+    queue."""
     words = command.words
     if "txqueuelen" in words or "qlen" in words:
         leave("ip link: txqueuelen", "give the qdisc a limit, such as pfifo limit 100", command.line)

@@ -1,7 +1,7 @@
 """Rates, sizes and times as `tc` reads and writes them: tc(8), parameters.
 
-They differ from those of a scenario. `kbps` and `mbps` are bytes a second; `kbit`, `mbit` and a rate without a unit are
-bits a second. In a size, `k`, `m` and `g` are powers of 1024, also before `bit`. A time without a unit is in
+These units differ from those of a scenario. `kbps` and `mbps` are bytes a second; `kbit`, `mbit` and a rate without a
+unit are bits a second. In a size, `k`, `m` and `g` are powers of 1024, also before `bit`. A time without a unit is in
 microseconds. Upper and lower case mean the same.
 """
 

@@ -1,7 +1,8 @@
 """Writes the settings of a discipline as words of `tc`; `reading.py` reads them.
 
 Both use the declared rows (`forms.py`). A word is written for every given parameter, and for every other parameter
-whose default here is not Linux's, so that a line sets up what was simulated. A remark names what `tc` cannot say.
+whose default here is not Linux's, so that a line sets up the simulated discipline. A remark names the settings for
+which `tc` has no word.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ UNLIMITED_PACKETS, UNLIMITED_BYTES = 1_000_000, 1_000_000_000
 
 @dataclass(frozen=True)
 class Written:
-    """A discipline in words of `tc`, with remarks on what these words cannot say."""
+    """A discipline in words of `tc`, with remarks on settings that have no word."""
 
     kind: str
     words: tuple[str, ...]
-    #: Sentences on what no word can say, and on where Linux's discipline differs.
+    #: Sentences on settings that have no word, and on differences of Linux's discipline.
     remarks: tuple[str, ...]
     #: Given parameters for which there is no word.
     unsaid: tuple[str, ...] = ()
@@ -38,7 +39,7 @@ class Written:
 
 
 class _NoWordError(ValueError):
-    """A value that `tc` cannot express; the message says which values it can."""
+    """A value that `tc` cannot express; the message names the possible values."""
 
 
 def write(
@@ -52,8 +53,8 @@ def write(
 ) -> Written:
     """The words for these settings.
 
-    `path` is the line, for rates and for sizes in packets. `ecn` says whether the network marks, if the settings do not
-    say it. With `as_linux`, parameters that are not given have Linux's defaults and not the simulator's. `behind` is
+    `path` is the line, for rates and for sizes in packets. `ecn` is whether the network marks, if the settings do not
+    have this. With `as_linux`, parameters that are not given have Linux's defaults and not the simulator's. `behind` is
     the words that come last, such as those of a kind of line.
     """
     return _Writer(form, settings, path, ecn, as_linux).written(tuple(behind))
@@ -90,7 +91,7 @@ class _Writer:
         words: list[str] = list(self.form.always)
         written: set[str] = set()
         asked = {o.word for o in self.form.options if self.asked(o)}
-        # A profile stands first: of two words for one value `tc` takes the last.
+        # A profile is written first, because `tc` takes the last of two words for one value.
         for option in sorted(self.form.options, key=lambda o: o.parameter != PROFILE):
             given = self.asked(option)
             if option.word and option.word in written:
@@ -115,7 +116,7 @@ class _Writer:
         return Written(self.kind(), (*words, *behind), remarks, tuple(self.unsaid))
 
     def asked(self, option: TcWord) -> list[str]:
-        """The given parameters that this word says."""
+        """The given parameters that this word sets."""
         return [p for p in (option.parameter, *option.also) if p in self.given]
 
     def leave_out(self, parameter: str, why: str = "") -> None:
@@ -159,7 +160,7 @@ class _Writer:
         return text if option.value in ("flag", "choice") else f"{option.word} {text}"
 
     def is_understood(self, option: TcWord) -> bool:
-        """Whether Linux does the wanted thing without the word."""
+        """Whether Linux has the wanted value without the word."""
         if option.unsaid == "device":
             return True
         if option.unsaid != "is":

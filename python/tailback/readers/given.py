@@ -33,7 +33,7 @@ CAPTURES = frozenset(bytes.fromhex(h) for h in ("a1b2c3d4", "d4c3b2a1", "a1b23c4
 
 @dataclass(frozen=True)
 class Wishes:
-    """Options by which the user says what the text leaves open; empty or 0 if not given."""
+    """Options of the user for details that the text leaves open; empty or 0 if not given."""
 
     #: The unit of rates or sizes that have no unit, such as `Mbps` or `packets`.
     unit: str = ""

@@ -13,7 +13,7 @@ class Kind:
     """A kind: its name, its title, the mark in the content by which it is recognised, and the module of `readers/` that
     reads it.
 
-    A module may read several kinds; the name in its `Reading` says which kind it found.
+    A module may read several kinds; the name in its `Reading` is the kind that it found.
     """
 
     name: str

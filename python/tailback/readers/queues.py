@@ -1,4 +1,4 @@
-"""Reads the value of `--queue` if it is neither a name nor a table: a pasted line, a file, or standard input. It
+"""Reads the value of `--queue` if it is neither a name nor a table: a pasted line, a file, or standard input. The value
 becomes disciplines to compare, or changes of a scenario."""
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def pasted(text: str) -> Reading:
 
 
 def remarks(found: Reading) -> str:
-    """One sentence on what was left out; empty if nothing was."""
+    """One sentence on the parts that were left out; empty if there are none."""
     if not found.left:
         return ""
     named = [f"{x.what}{f' (line {x.line})' if x.line else ''}: {x.why}" for x in found.left[:_MOST_NAMED]]
@@ -115,7 +115,7 @@ def candidates(found: Reading, taken: Sequence[str] = ()) -> tuple[list[dict[str
 
 
 def changes(found: Reading, scenario: _core.Scenario) -> tuple[list[str], list[str]]:
-    """The settings for `--set` that put the queues at the bottleneck link, and sentences on what was done.
+    """The settings for `--set` that put the queues at the bottleneck link, and sentences on these changes.
 
     The paste's download direction is that of the link; its upload direction is the way back. If the paste has one
     direction only, the other stays as it is.

@@ -1,8 +1,9 @@
-"""The contract of a reader. A `Reading` says what was understood, in our units, and what was left out and why.
+"""The contract of a reader. A `Reading` lists the parts that were understood, in our units, and the parts that were
+left out, with the reasons.
 
-A reader is a module with two functions. `recognises(given)` says from the content alone whether the text is of its
-kind, and never raises. `read(given)` returns a `Reading` or raises `ReadError`. Every assumption is listed with what
-was understood, with the word "assumed". A reading contains no addresses and no names of persons or machines.
+A reader is a module with two functions. `recognises(given)` decides from the content alone whether the text is of its
+kind, and never raises. `read(given)` returns a `Reading` or raises `ReadError`. Every assumption is listed among the
+understood parts, with the word "assumed". A reading contains no addresses and no names of persons or machines.
 """
 
 from __future__ import annotations
@@ -73,8 +74,8 @@ class Written:
 class Reading:
     """The content of a text.
 
-    `data` is for other packages; the module of each kind says which type it has. `written` makes the form that a
-    scenario takes; it is None if there is no such form.
+    `data` is for other packages; the module of each kind defines its type. `written` makes the form that a scenario
+    takes; it is None if there is no such form.
     """
 
     kind: str

@@ -1,4 +1,5 @@
-"""A reading as text for a terminal: what was understood, what was left out and why, and the next commands."""
+"""A reading as text for a terminal: the understood parts, the parts that were left out with the reasons, and the next
+commands."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def _part(name: str, rows: list[tuple[str, str]], width: int) -> list[str]:
         if len(what) <= _BESIDE:
             beside.append([f"  {plain(what)}", value])
             continue
-        # A long name, such as a line of tc, stands above its value, which then has the whole width.
+        # A long name, such as a line of tc, is above its value, which then has the whole width.
         lines += [*columns(beside, wrap=1, width=width), f"  {plain(what)}"]
         lines += columns([["     ", value]], wrap=1, width=width)
         beside = []

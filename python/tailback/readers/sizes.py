@@ -159,14 +159,14 @@ def _points(found: Table) -> tuple[Numbers, Numbers] | None:
         return None
     total_share = float(shares[-1])
     ends = math.isclose(total_share, 1, abs_tol=2e-3) or math.isclose(total_share, 100, abs_tol=0.2)
-    # The shares of a few files end early; the head, or the mean before them, says what they are.
+    # The shares of a few files end early; the header, or the mean before the points, identifies such files.
     lone = len(found.ragged) == 1 and found.ragged[0] < found.rows[0][0]
     named = lone or any("cdf" in n.lower() or "prob" in n.lower() or "share" in n.lower() for n in found.names)
     return (sizes, shares) if ends or (named and 0 < total_share <= 100) else None
 
 
 def scenario(points: Points) -> str:
-    """Transfers of these sizes on a line that the file does not say."""
+    """A scenario with transfers of these sizes, on an assumed line, because the file has no line."""
     sizes, weights = points.listed()
     listed = ", ".join(f'"{s}B"' for s in sizes)
     weighed = ", ".join(f"{w:.9g}" for w in weights)

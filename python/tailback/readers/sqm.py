@@ -1,8 +1,8 @@
-"""SQM of OpenWrt: blocks of /etc/config/sqm, `uci show sqm` and `uci set sqm...`, as commands of `tc`.
+"""Reads SQM of OpenWrt: blocks of /etc/config/sqm, `uci show sqm` and `uci set sqm...`, as commands of `tc`.
 
-The commands are those that its scripts give. Options and defaults are those of the OpenWrt wiki, "SQM configuration
-/etc/config/sqm", and of sqm-scripts (defaults.sh and the scripts layer_cake, piece_of_cake, simple, simplest and
-simplest_tbf). Rates are in kilobits a second.
+The commands are those that the scripts of SQM run. Options and defaults are those of the OpenWrt wiki, "SQM
+configuration /etc/config/sqm", and of sqm-scripts (defaults.sh and the scripts layer_cake, piece_of_cake, simple,
+simplest and simplest_tbf). Rates are in kilobits a second.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NAME = "sqm"
 _BLOCK = re.compile(r"config\s+queue\b\s*['\"]?([\w.-]*)")
 _OPTION = re.compile(r"option\s+(\w+)\s+(?:'([^']*)'|\"([^\"]*)\"|(\S+))")
 _SET = re.compile(r"(?:uci\s+(?:-q\s+)?set\s+)?sqm\.(@?\w+(?:\[-?\d+\])?)(?:\.(\w+))?=(?:'([^']*)'|\"([^\"]*)\"|(\S*))")
-#: What SQM gives where an option is empty.
+#: The values that SQM uses for empty options.
 DEFAULTS = {
     "qdisc": "fq_codel",
     "linklayer": "none",
@@ -37,28 +37,29 @@ DEFAULTS = {
     "linklayer_adaptation_mechanism": "default",
     "interface": "eth0",
 }
-#: Options that say nothing of the queue.
+#: Options that do not affect the queue.
 _SILENT = frozenset(
     ["qdisc_advanced", "qdisc_really_really_advanced", "linklayer_advanced", "debug_logging", "verbosity", "target"]
 )
 _KNOWN = frozenset(
     [*DEFAULTS, "download", "upload", "script", "ilimit", "elimit", "itarget", "etarget", "iqdisc_opts", "eqdisc_opts"]
 )
-#: Kinds by their names, as the scripts tell them apart: that shape, that have a target, CoDel's kin, that mark.
+#: Patterns of names by which the scripts recognise disciplines that shape, that have a target, that are like CoDel, and
+#: that mark.
 _CAKE, _DELAYS, _CODEL, _MARKS = map(re.compile, ("cake$", "(?:codel|pie)$", "codel$", "(?:codel|pie|red)$"))
-#: Packets of a discipline's limit, and the device that packets pass through as they come in.
+#: The limit of a discipline in packets, and the device that incoming packets pass through.
 LIMIT, THROUGH = 1001, "ifb4"
-#: What SQM counts a device's largest packet as, and the time for which a bucket is filled.
+#: The largest packet of a device as SQM counts it, in bytes, and the microseconds for which a bucket is filled.
 MTU, BURST_US = 1500, 1000
-#: No line is faster, kilobits a second.
+#: The highest rate of a line, kilobits a second.
 MOST_KBIT = 10**9
-#: Bits of 33 cells of ATM: the largest packet there.
+#: Bits of 33 cells of ATM, which carry a largest packet.
 _CELLS_BITS = 33 * 53 * 8
 
 
 @dataclass
 class Block:
-    """A section: its options, and the lines that they stand on."""
+    """A section: its options, and the number of each option's line."""
 
     line: int
     options: dict[str, str] = field(default_factory=dict)
@@ -128,7 +129,7 @@ def _give(block: Block, name: str, value: str, line: int) -> None:
 
 
 def lines(block: Block) -> list[str]:
-    """The commands of `tc` that SQM gives, up and then down. Raises `TcError`."""
+    """The commands of `tc` that SQM runs, first for the upload and then for the download. Raises `TcError`."""
     device = block["interface"] if re.fullmatch(r"[\w.@-]{1,24}", block["interface"]) else "WAN"
     ifb = f"{THROUGH}{device}"[:15]
     made: list[str] = []
@@ -151,7 +152,7 @@ def _kbit(block: Block, name: str) -> int:
 
 
 def _direction(block: Block, device: str, kbit: int, way: str) -> list[str]:
-    """`way`: "e" for what leaves, "i" for what comes in, as SQM calls them."""
+    """The commands of one direction. `way` is "e" for outgoing and "i" for incoming packets, as in SQM."""
     script = re.sub(r"\.qos$", "", block["script"])
     qdisc, options = block["qdisc"], block[f"{way}qdisc_opts"]
     if not re.fullmatch(r"[a-z_0-9]{1,16}", qdisc):
@@ -181,7 +182,7 @@ def _cakes(name: str) -> bool:
 
 
 def _of_cake(block: Block, script: str, way: str) -> str:
-    """What the scripts for cake give: layers or one tin, hosts behind NAT, the line's headers."""
+    """The words that the scripts for cake add: layers or one tin, hosts behind NAT, the line's headers."""
     words = [_link(block)]
     if not _CAKE.search(script):
         keeps = script == "simple" and (way == "e" or block["squash_ingress"] != "1")
@@ -223,7 +224,8 @@ def _private(block: Block) -> str:
 
 
 def _burst(kbit: int) -> int:
-    """What a bucket holds: the rate's bytes of a millisecond, at least the largest packet and 48 B in cells of ATM."""
+    """The size of a bucket: the bytes of a millisecond at the rate, at least the largest packet and 48 B in cells of
+    ATM."""
     return max(BURST_US * kbit // 8000, -(-(MTU + 48) // 48) * 53)
 
 
@@ -233,7 +235,7 @@ def _limit(qdisc: str, said: str) -> str:
 
 
 def _target(qdisc: str, said: str, kbit: int) -> str:
-    """As said; or five milliseconds, on a slow line what the largest packet takes in cells of ATM."""
+    """The target: as given, or five milliseconds, or on a slow line the time of the largest packet in cells of ATM."""
     if not _DELAYS.search(qdisc):
         return ""
     if re.fullmatch(r"\d{1,9}(?:us|usecs?|ms|msecs?|s|secs?)", said):
@@ -250,7 +252,7 @@ def _ecn(qdisc: str, said: str) -> str:
 
 
 def _classes(block: Block, script: str, way: str, device: str, kbit: int, leaf: str) -> list[str]:
-    """One class of htb, or three by marks; downwards three only where marks are kept."""
+    """One class of htb, or three classes by marks. The download has three classes only if marks are kept."""
     has_three_classes = script == "simple" and (way == "e" or block["squash_ingress"] != "1")
     burst, private = _burst(kbit), _private(block)
     bucket = f"burst {burst} cburst {burst}"

@@ -1,4 +1,5 @@
-"""Lines of `tc`: commands and scripts as people paste them, and what `tc qdisc show` prints, as text and as JSON."""
+"""Reads lines of `tc`: commands and scripts as people paste them, and the output of `tc qdisc show`, as text and as
+JSON."""
 
 from __future__ import annotations
 
@@ -109,7 +110,8 @@ def script(kind: str, title: str, text: str, notes: Notes, name: str) -> Reading
 
 
 def made(kind: str, title: str, lines: Sequence[str], notes: Notes, name: str) -> Reading:
-    """The reading of commands that a program makes from its settings. They have no line numbers in the input."""
+    """The reading of commands that a program makes from its settings. Such commands have no line numbers in the
+    input."""
     for line in lines:
         if line.startswith("tc "):
             notes.say("makes", line)

@@ -1,4 +1,4 @@
-"""Runs: one, many, those of a network written in Python, and those with real packets.
+"""Starts runs: one, many, those of a network written in Python, and those with real packets.
 
-Not called `run`, since `tailback.run` is the function that runs a scenario.
+The package is not called `run`, because `tailback.run` is the function that runs a scenario.
 """

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tailback.runs.result import Result
 
 
-#: What is taken for a queue: a name, a table, `tb.queue(...)`, or what makes a discipline written in Python.
+#: The forms of a queue: a name, a table, `tb.queue(...)`, or a callable that makes a discipline written in Python.
 QueueGiven: TypeAlias = "str | Mapping[str, Any] | Queue | Callable[[], Any]"
 
 
@@ -60,12 +60,12 @@ class Queue:
 
     @checked
     def drive(self, *, rate: str = "10Mbps", seed: int = 1) -> _core.DrivenQueue:
-        """The discipline itself, to be driven by hand: see `tailback.drive`."""
+        """The discipline itself, to be driven by hand; see `tailback.drive`."""
         return drive(self, rate=rate, seed=seed)
 
 
 def queue(kind: str, **params: Any) -> Queue:
-    """`tb.queue("red", buffer="1000 packets")`: see `tailback describe red` for the parameters.
+    """A discipline with its parameters, which `tailback describe red` lists for RED.
 
     A shaper takes the discipline in it, which may be a class of your own: `tb.queue("htb", rate="19Mbps", queue=Mine)`.
 
@@ -77,15 +77,15 @@ def queue(kind: str, **params: Any) -> Queue:
 
 @checked
 def drive(queue: QueueGiven, *, rate: str = "10Mbps", seed: int = 1) -> _core.DrivenQueue:
-    """A discipline with a clock and a line around it, driven one call at a time.
+    """A discipline with a clock and a line, driven one call at a time.
 
         q = tb.drive(tb.queue("codel", buffer="100 packets"), rate="10Mbps")
         q.enqueue(tb.packet(flow=1, ecn=True), now=0.0)
         p = q.dequeue(now=0.010)        # a packet, tb.Wait(t) or None
         q.backlog(), q.drops, q.marks, q.probe("dropping")
 
-    `queue` is a name, `tb.queue(...)`, or a class of your own. What is driven belongs to the thread that calls this;
-    in another one it raises RuntimeError.
+    `queue` is a name, `tb.queue(...)`, or a class of your own. The object belongs to the thread that calls `drive`; in
+    other threads it raises RuntimeError.
 
     >>> q = tb.drive(tb.queue("droptail", buffer="2 packets"), rate="12Mbps")
     >>> for flow in (1, 2, 3):
@@ -106,7 +106,8 @@ def drive_congestion(control: Any, *, tcp: Mapping[str, Any] | None = None, seed
     """A congestion control driven by hand, one call at a time, as a connection would drive it.
 
     `control` is a class of your own, `tb.congestion(...)`, `"FILE.py:CLASS"`, or the name of a built-in one; `tcp` has
-    other parameters of the connection. Times are seconds, amounts bytes; each call gives back the window after it.
+    other parameters of the connection. Times are in seconds, and amounts in bytes. Each call returns the window after
+    the call.
 
     >>> reno = tb.drive_congestion("reno", tcp={"payload": "1000B", "initial_window": "2 packets"})
     >>> reno.ack(now=0.1, acked=1000), reno.ack(now=0.1, acked=1000)
@@ -126,8 +127,9 @@ def drive_rate_control(control: Any, *, rtp: Mapping[str, Any] | None = None) ->
     """A rate control of media driven by hand, one call at a time, as a sender of `rtp` would drive it.
 
     `control` is a class of your own, `tb.rate_control(...)`, `"FILE.py:CLASS"`, or the name of a built-in one; `rtp`
-    has other parameters, such as `max_rate`. Times are seconds, sizes bytes, rates bit/s on the wire. Each call gives
-    back the target after it. A packet of a report is (number, bytes, sent, received) or has whether it was marked, too.
+    has other parameters, such as `max_rate`. Times are in seconds, sizes in bytes, and rates in bit/s on the wire. Each
+    call returns the target after the call. A packet of a report is (number, bytes, sent, received), with an optional
+    fifth value: whether it was marked.
 
     >>> nada = tb.drive_rate_control("nada", rtp={"max_rate": "2Mbps"})
     >>> nada.feedback(now=0.1, packets=[(0, 1240, 0.03, 0.05), (1, 1240, 0.06, 0.08)], rtt=0.04)
@@ -149,7 +151,7 @@ def mark(
     rate: str = "100Mbps",
     seed: int = 1,
 ) -> list[int | None]:
-    """The effect of a conditioner on packets: the DiffServ code point of each leaving packet, None if it is dropped.
+    """The DiffServ code point with which each packet leaves a conditioner; None for a dropped packet.
 
         tb.mark({"kind": "trtcm", ...}, [(0.0, 1000), (0.001, 1000)])          # seconds and bytes
         tb.mark({"kind": "trtcm", "mode": "aware", ...}, [(0.0, 1000, 12)])    # and the code point it came with
@@ -185,7 +187,7 @@ def _row(i: int, given: Any) -> tuple[float, ...]:
 
 
 def class_name(make: Callable[[], Any]) -> str:
-    """The name of what makes a discipline written in Python, for messages and stored scenarios."""
+    """The name of the maker of a discipline written in Python, for messages and stored scenarios."""
     if isinstance(make, functools.partial):
         return class_name(make.func)
     named = make if hasattr(make, "__qualname__") else type(make)
@@ -227,7 +229,7 @@ class Network:
     def link(
         self, name: str, from_: str | None = None, to: str | None = None, queue: Any = None, **params: Any
     ) -> Network:
-        """Add a link from node `from_` to node `to`, or change one the topology has made."""
+        """Add a link from node `from_` to node `to`, or change a link that the topology has made."""
         own = _ends(from_, to)
         if queue is not None:
             own["queue"] = self._queue(name, queue)
@@ -237,7 +239,7 @@ class Network:
 
     @checked
     def switch(self, node: str, **params: Any) -> Network:
-        """Let all ports of a node share one memory; parameters as in the scenario's `[switch.NAME]`.
+        """Let all ports of a node share one memory, with the parameters of the scenario's `[switch.NAME]`.
 
         >>> net = tb.network().link("port", "tor", "a", rate="1Gbps", delay="25us", queue="droptail")
         >>> net.switch("tor", buffer="4MB", alpha=0.25).document["switch"]
@@ -247,20 +249,20 @@ class Network:
 
     @checked
     def flows(self, name: str, from_: str | None = None, to: str | None = None, **params: Any) -> Network:
-        """Add a group of flows; parameters as in the scenario's `[flows.NAME]`."""
+        """Add a group of flows, with the parameters of the scenario's `[flows.NAME]`."""
         return self._put("flows", name, _ends(from_, to) | _plain(params))
 
     @checked
     def sessions(self, name: str, kind: str, from_: str | None = None, to: str | None = None, **params: Any) -> Network:
-        """Add clients that open connections while the run goes on; parameters as in `[sessions.NAME]`.
+        """Add clients that open connections during the run, with the parameters of `[sessions.NAME]`.
 
-        `kind` says how they behave: see `tailback describe session`. Data go from `from_` to `to`.
+        `kind` names the behaviour of the clients; see `tailback describe session`. Data go from `from_` to `to`.
         """
         return self._put("sessions", name, {"kind": kind} | _ends(from_, to) | _plain(params))
 
     @checked
     def workload(self, name: str, **params: Any) -> Network:
-        """Add flows among many hosts; parameters as in `[workload.NAME]`.
+        """Add flows among many hosts, with the parameters of `[workload.NAME]`.
 
         net.workload("search", sizes="web-search", load=0.5, tcp={"congestion": "dctcp", "ecn": "on"})
         """
@@ -268,17 +270,17 @@ class Network:
 
     @checked
     def record(self, name: str | None = None, **params: Any) -> Network:
-        """Record probes of a link or of a group of flows; parameters as in the scenario's `[record.NAME]`."""
+        """Record probes of a link or of a group of flows, with the parameters of `[record.NAME]`."""
         return self._add("record", name, params)
 
     @checked
     def change(self, name: str | None = None, **params: Any) -> Network:
-        """Change a link or a group of flows during the run; parameters as in the scenario's `[change.NAME]`.
+        """Change a link or a group of flows during the run, with the parameters of `[change.NAME]`.
 
             net.change(link="bottleneck", rate=["5Mbps", "20Mbps"], at=["10s", "20s"])
             net.change(link="bottleneck", trace="lte.csv")
 
-        `from` of the table is `from_` here.
+        The key `from` of the table is `from_` here.
         """
         if "from_" in params:
             params["from"] = params.pop("from_")
@@ -296,7 +298,7 @@ class Network:
         return self._put(family, name, _plain(params))
 
     def _put(self, family: str, name: str, own: dict[str, Any]) -> Network:
-        """Write into a table. A key or a name that there is not is refused here, and nothing is written."""
+        """Write into a table. An unknown key or name is refused, and nothing is written."""
         tables = self.document.setdefault(family, {})
         before = tables.get(name)
         tables[name] = {**(before or {}), **own}
@@ -311,7 +313,7 @@ class Network:
         return self
 
     def set(self, **top: Any) -> Network:
-        """Set what stands at the top of a scenario: `duration`, `warmup`, `seed`, `interval`, `log_drops`, `marking`,
+        """Set keys at the top level of a scenario: `duration`, `warmup`, `seed`, `interval`, `log_drops`, `marking`,
         `end`, `paths`, `name`."""
         settings = _plain(top)
         for key, value in settings.items():
@@ -350,7 +352,7 @@ class Network:
         progress: Progress = None,
         queues_key: str | None = None,
     ) -> Result:
-        """Run it with `replications` seeds from `seed` on, and give back a `tailback.Result`."""
+        """Run the network with `replications` seeds from `seed` on, and return a `tailback.Result`."""
         from tailback.runs.result import run
 
         net = self._with(duration=duration, warmup=warmup, seed=seed)
@@ -370,8 +372,7 @@ class Network:
         return net.set(**{k: v for k, v in top.items() if v is not None})
 
     def _queue(self, port: str, given: Any) -> Any:
-        """What the document says about a queue; remembers the maker of one that is written in Python, which may stand
-        in a shaper."""
+        """The document's entry for a queue. Stores the maker of a queue in Python, also of one in a shaper."""
         self.queues.pop(port, None)
         if isinstance(given, Queue):
             given = given.to_dict()
@@ -413,9 +414,10 @@ def dumbbell(
 ) -> Network:
     """One link named `bottleneck`, and flows through it.
 
-    `flows` is the number of bulk flows, or a dict of groups by name. `rtt` is their round trip with empty queues; with
-    `access` (a rate) each has a private link. A single `rtt` without `access` and `delay` is that of the bottleneck
-    itself; otherwise what `delay` leaves of it is the delay of private links. Other parameters go to the link.
+    `flows` is the number of bulk flows, or a dict of groups by name. `rtt` is the round trip of the flows with empty
+    queues. With `access` (a rate) each flow has a private link. A single `rtt` without `access` and `delay` is the
+    round trip of the bottleneck itself. Otherwise the part that `delay` leaves is the delay of private links. Other
+    parameters go to the link.
 
     >>> net = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue=tb.queue("codel", buffer="100 packets"))
     >>> result = net.run(duration="5s")
@@ -440,9 +442,9 @@ def parking_lot(
     tcp: Mapping[str, Any] | None = None,
     **link: Any,
 ) -> Network:
-    """A chain of like links `hop1` .. `hopN` between nodes `r0` .. `rN`; flows run along it unless they say else.
+    """A chain of equal links `hop1` .. `hopN` between nodes `r0` .. `rN`. By default flows cross the whole chain.
 
-    Parameters as in `dumbbell`. Cross traffic: `net.flows("cross", from_="r0", to="r1", count=10)`.
+    The parameters are those of `dumbbell`. Cross traffic is added with `flows`, as below.
 
     >>> net = tb.parking_lot(2, flows=2, rate="10Mbps", rtt="40ms", queue="droptail")
     >>> net = net.flows("cross", from_="r0", to="r1", count=2)
@@ -527,7 +529,7 @@ def _topology(
     of_flows: dict[str, Any],
     link: dict[str, Any],
 ) -> Network:
-    """A network of a named topology whose links, called `ports`, are alike."""
+    """A network of a named topology with equal links, which are called `ports`."""
     net = Network()
     queue, delay = link.pop("queue"), link.pop("delay")
     described = None
@@ -537,7 +539,7 @@ def _topology(
         described = {"kind": described}
     rtt = of_flows["rtt"]
     if delay is None:
-        # A single round trip is that of the links themselves.
+        # A single `rtt` is the round trip of the links themselves.
         single = isinstance(rtt, str) and of_flows["access_rate"] is None
         delay = f"{_core.parse_time(rtt) / 2 / len(ports) * 1e6:.12g}us" if single else "0s"
         if single:

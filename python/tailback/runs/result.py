@@ -1,4 +1,4 @@
-"""The result of one scenario: tables, what was run, and how to look at it."""
+"""The result of one scenario: its tables, the scenario and its manifest, and the methods that show it."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tailback.runs.campaign.progress import Progress
 if TYPE_CHECKING:
     from tailback.show.plots.style import Drawing
 
-#: What else a result has from its runs.
+#: The attributes that a result takes from its runs.
 _OF_RESULTS = ("failure", "interrupted", "store_error", "reports", "report")
 
 
 class RunError(RuntimeError):
-    """A run failed. `result` has the runs that did not.
+    """A run failed. `result` has the runs that did not fail.
 
     >>> class Broken:
     ...     def enqueue(self, p, line, out):
@@ -102,8 +102,8 @@ class Result:
 
     @checked
     def summary(self, width: int | None = None) -> str:
-        """The groups and links as text, with confidence intervals if there are replications: as wide as the terminal,
-        or as `width`; 80 columns where neither is known."""
+        """The groups and links as text, with confidence intervals if there are replications. The text is as wide as
+        `width`, or else as the terminal, or 80 columns if neither is known."""
         from tailback.core.results.summary import text
 
         return text(self, check.width(width))
@@ -116,7 +116,7 @@ class Result:
 
     @checked
     def plot(self, what: str = "queue", /, **kw: Any) -> Drawing:
-        """A matplotlib figure; see `tailback.plots` for what there is."""
+        """A matplotlib figure of the result; `tailback.plots` has the kinds of figures."""
         from tailback.show import plots
 
         return plots.plot(self, what, **kw)
@@ -129,7 +129,7 @@ class Result:
         manifest.write_scenario(where, self.scenario)
         for name in _core.TABLES:
             _core.write_parquet(getattr(self.results, name), where / f"{name}.parquet")
-        # What stands in another folder is not said of this one.
+        # Entries about another folder are not written into this one.
         contents = self.manifest or manifest.make(self, own_units([self.scenario]))
         manifest.write(where, {k: v for k, v in contents.items() if k not in ("tables", "sum")})
 
@@ -137,7 +137,7 @@ class Result:
         return sorted({*super().__dir__(), *_core.TABLES, *_OF_RESULTS})
 
     def __eq__(self, other: object) -> bool:
-        """The same scenario, seeds and tables."""
+        """Whether two results have the same scenario, seeds and tables."""
         if not isinstance(other, Result):
             return NotImplemented
         return bool(self.scenario == other.scenario and self.results == other.results)
@@ -145,7 +145,8 @@ class Result:
     __hash__ = None  # type: ignore[assignment]
 
     def __getstate__(self) -> dict[str, Any]:
-        # Makers of disciplines are code, which may be unknown where this is read; the manifest has their names.
+        # Makers of disciplines are left out, because their code may be missing where the result is read. The manifest
+        # has their names.
         return {**self.__dict__, "queues": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -173,12 +174,12 @@ def run(
     queues_key: str | None = None,
     check_laws: bool = False,
 ) -> Result:
-    """Run a scenario (a path, a text, a dict, a network) and give back its result.
+    """Run a scenario (a path, a text, a dict, a network) and return its result.
 
-    With `out`, results are stored there, and running again takes what is stored. Raises `tailback.ScenarioError` for a
-    scenario that is wrong, `RunError` for a run that failed, OSError when storing failed. `progress=True` shows a bar
-    on a terminal or in a notebook; a function is called with the state a few times a second. With `check_laws`, a run
-    that breaks a law that holds in every run has failed.
+    With `out`, results are stored in this folder, and a repeated call takes the stored runs. Raises
+    `tailback.ScenarioError` for a scenario that is wrong, `RunError` for a run that failed, OSError if the results
+    cannot be stored. `progress=True` shows a bar on a terminal or in a notebook; a function is called with the state a
+    few times a second. With `check_laws`, a run fails if it breaks one of the laws that hold in every run.
 
     >>> text = '''
     ... duration = "5s"
@@ -217,7 +218,7 @@ def run(
 
 
 def failure_text(result: Result) -> str:
-    """Why the first failed run failed, in one sentence."""
+    """One sentence with the reason why the first failed run failed."""
     f = result.failure or {}
     return f"the run with seed {f['seed']} failed: {f['message']}"
 
@@ -233,7 +234,7 @@ def execute(
     command: list[str] | None = None,
     check_laws: bool = False,
 ) -> Result:
-    """Run a scenario that is loaded; failures are in the result."""
+    """Run a loaded scenario. The result contains failures."""
     for w in scenario.warnings:
         warn(w)
     plan = Plan([({}, scenario)], replications)
@@ -244,8 +245,8 @@ def execute(
         result = Result(results, scenario, queues=queues)
         result.manifest = manifest.make(result, units, started, command)
         return result
-    # First of all, so that a folder that cannot be written costs no run. What is there already stays whole until the
-    # new results are.
+    # The folder is checked first, so that no run is lost if it cannot be written. Old results stay whole until the new
+    # ones are stored.
     where = Path(out)
     where.mkdir(parents=True, exist_ok=True)
     lost = 0 if queues or scenario.controls else len(stored(where) - {run["key"] for run in plan.runs()})

@@ -1,5 +1,5 @@
-"""A folder of reproduced studies as something that can be checked: `bundle.json` says what was run, and lists every
-file with its SHA-256.
+"""Makes a folder of reproduced studies checkable: `bundle.json` names the studies that were run, and lists every file
+with its SHA-256.
 
     bundle.json            version, studies with mode and seeds, digests, and what cannot be repeated
     STUDY/                 the folder of a study; of a single study, the folder itself
@@ -7,8 +7,8 @@ file with its SHA-256.
     STUDY/runs/            its results
     STUDY/verdicts.json    its verdicts
 
-The folder may be packed with tar or zip. A digest finds what was damaged; what was changed together with its digest is
-found by running the studies again (`verify.py`).
+The folder may be packed with tar or zip. A digest finds damaged files. If a file was changed together with its digest,
+running the studies again finds the change (`verify.py`).
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class BundledStudy(Table, kw_only=True, frozen=True):
     """A study of a bundle: what to ask of `reproduce` to have it again."""
 
     study: str
-    #: The study's own files: rules and scenarios.
+    #: The digest of the study's own files, which are rules and scenarios.
     digest: str
-    #: Inside the bundle.
+    #: The folder of the study inside the bundle.
     folder: str
     mode: str
     seeds: int | None
@@ -102,7 +102,7 @@ def write(out: Path, parts: list[BundledStudy]) -> None:
     files = {
         p.relative_to(out).as_posix(): sha256(p)
         for p in sorted(out.rglob("*"))
-        # Locks come and go.
+        # Locks are left out, because they exist only for a time.
         if p.is_file() and p.name not in (NAME, "lock") and p.suffix != ".partial"
     }
     contents = Bundle(format=1, version=_core.__version__, build=fingerprint.build(), studies=parts, files=files)
@@ -110,7 +110,7 @@ def write(out: Path, parts: list[BundledStudy]) -> None:
 
 
 def read(folder: Path) -> Bundle:
-    """Raises `StudyError` for a folder that is no bundle."""
+    """The contents of `bundle.json`. Raises `StudyError` for a folder that is not a bundle."""
     path = folder / NAME
     try:
         table = json.loads(file_bytes(path))

@@ -1,8 +1,8 @@
 """A published cell with its tolerance, and tables of cells printed beside ours.
 
-A deviation that is not printed is below 0.005, and counts as 0.005 in class B: that is all that is known of it.
-Statistics over intervals: the mean of the interval means and their sample standard deviation; with several seeds the
-intervals of all. How cells are written in a file: `data/published.py`.
+A deviation that is not printed is below 0.005, and counts as 0.005 in class B, because no more is known of it.
+Statistics are over intervals: the mean of the interval means, and their sample standard deviation. With several seeds,
+the intervals of all seeds count. `data/published.py` has the form of cells in a file.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 
 from tailback.core.text.terminal import GAP, columns
 
-#: Allowed distance of a class A cell: packets/s, and s for delays.
+#: The tolerance of a class A cell, in packets/s, and in s for delays.
 EXACT = {"delay": 0.03}
 EXACT_RATE = 0.02
 #: The tolerance of class B if the table gives none.
 TOLERANCE = 0.10
 #: Values below this are not printed.
 SMALLEST = 0.005
-#: A cell that differs by more than this share of what is published leans, however wide its class is.
+#: A cell that differs by more than this share of the published value leans, even if its class allows more.
 LOOSE = 0.25
 CLASSES = "ABQD"
 #: The class of a cell that is damaged in print, so that it cannot be compared.
@@ -49,8 +49,8 @@ class Cell:
         return self.grade == DAMAGED or abs(mean - self.mean) <= self.allowed + 1e-9
 
     def leans(self, mean: float) -> bool:
-        """Within what its class allows, but further off than a quarter of what is published, and than what is not
-        printed."""
+        """Whether the difference is within the tolerance of the class, but larger than a quarter of the published value
+        and larger than values that are not printed."""
         loose = abs(mean - self.mean) > max(LOOSE * self.mean, SMALLEST) + 1e-9
         return loose and self.grade not in ("A", DAMAGED) and self.meets(mean)
 
@@ -65,7 +65,7 @@ class Cell:
 
 
 def show(mean: float | None, sd: float | None = None) -> str:
-    """`mean (sd)` as the chapter prints it: two decimals, no deviation below 0.005, 0 for what is 0.0."""
+    """`mean (sd)` as the chapter prints it: two decimals, no deviation below 0.005, and 0 for values below 0.005."""
     if mean is None or math.isnan(mean):
         return "-"
     text = "0" if abs(mean) < SMALLEST else f"{mean:.2f}"
@@ -73,7 +73,7 @@ def show(mean: float | None, sd: float | None = None) -> str:
 
 
 def statistics(values: np.ndarray) -> tuple[float, float]:
-    """Mean of interval means and their sample standard deviation (NaN for fewer than two)."""
+    """The mean of interval means, and their sample standard deviation (NaN for fewer than two)."""
     if len(values) == 0:
         return math.nan, math.nan
     return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
@@ -81,7 +81,7 @@ def statistics(values: np.ndarray) -> tuple[float, float]:
 
 # ----------------------------------------------------------------------------------------------------------- printing
 
-#: Behind a cell that is outside what its class allows, and one that is only compared and differs.
+#: The signs behind a cell outside of its tolerance, a cell that is only compared and differs, and a cell that leans.
 MISS, DIFFERS, LEANING = "!", "?", "~"
 LEGEND = (
     f"{MISS} outside what its class allows   {LEANING} within it, but more than {100 * LOOSE:g} % off   "
@@ -109,11 +109,11 @@ class Table:
 
     @property
     def empty(self) -> bool:
-        """All of it is 0, published and ours."""
+        """Whether all cells are 0, published and ours."""
         return all(x in ("0", "-") for _, theirs, ours in self.rows for x in [*(theirs or []), *ours])
 
     def text(self, width: int = 80) -> str:
-        """For a terminal: as many sources side by side as fit, the others below."""
+        """The table for a terminal: as many sources side by side as fit, and the others below."""
         if self.empty:
             why = "as published" if any(t for _, t, _ in self.rows) else "nothing is published"
             return f"{self.title}: 0 for all sources and pairs ({why})"
@@ -128,7 +128,7 @@ class Table:
 
     def _block(self, part: slice, several: bool) -> str:
         """The sources of one stretch of columns."""
-        # A block of zeros says nothing.
+        # A block of zeros is left out.
         cells = [x for _, theirs, ours in self.rows for x in [*(theirs or [])[part], *ours[part]]]
         if several and all(x in ("0", "-") for x in cells):
             return f"{', '.join(self.sources[part])}: 0 throughout"

@@ -1,14 +1,14 @@
-"""Experiments without packets: counting and arithmetic, by the name that a set of runs gives as `compute`.
+"""Experiments without packets, by counting and arithmetic. A set of runs names its function as `compute`.
 
     @computed("static_ratio")
     def static_ratio(labels: dict[str, str], seed: int, options: dict) -> dict:
         return {"values": {"ratio": 1.04}}
 
-One call is one run: the labels of a point, a seed, and the set's `options`. The answer holds `values` (numbers by
-measure; register each with `tailback.study.measures.value`) and, where it has any, `series`: a table with the columns
-of a run's series (`what`, `probe`, `index`, `time_s`, `value`). It is stored like a run and not computed again. A
-function that cannot answer on this machine raises `NotMeasured`; what asks for it is then not testable, for that
-reason. The functions stand in the folders of the studies that they serve (`own.py`).
+One call is one run. The arguments of a call are the labels of a point, a seed, and the set's `options`. The answer has
+`values` (numbers by measure, each registered with `tailback.study.measures.value`). An answer may have `series`, a
+table with the columns of a run's series (`what`, `probe`, `index`, `time_s`, `value`). An answer is stored like a run
+and not computed again. A function that cannot answer on this machine raises `NotMeasured`. Rows that need the answer
+are then not testable, with this reason. The functions are in the folders of their studies (`own.py`).
 
 A function under `@live(...)` instead answers by a live run (`work/apart.py`), which takes real time rather than
 processor time. `work/lane.py` does live runs one after the other.
@@ -27,11 +27,11 @@ from tailback.study.registry import Registry
 
 
 class NotMeasured(Exception):
-    """This machine cannot give the answer; the text says why."""
+    """This machine cannot give the answer. The text has the reason."""
 
 
 class NotValid(NotMeasured):
-    """The machine was too busy to give the answer; the next time it may not be."""
+    """The machine was too busy to give the answer. A later try may succeed."""
 
 
 #: (labels, seed, options) -> answer
@@ -39,7 +39,7 @@ Function = Callable[[dict[str, str], int, dict[str, Any]], dict[str, Any]]
 FUNCTIONS: Registry[Function] = Registry(__name__, "functions")
 computed = FUNCTIONS.named
 
-#: Those that do a live run.
+#: The functions that do a live run.
 _LIVE: WeakSet[Function] = WeakSet()
 
 
@@ -59,6 +59,6 @@ def is_live(name: str) -> bool:
 
 
 def fingerprint(name: str) -> str:
-    """The source file of a function, which decides its results beside its labels, seed and options."""
+    """The fingerprint of a function's source file. The results depend on this file, and on labels, seed and options."""
     file = inspect.getsourcefile(FUNCTIONS[name])
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file else ""

@@ -1,17 +1,17 @@
 """Figures of a study. A figure is drawn only if its files are missing, changed or out of date.
 
-`study.json` has for each output that is drawn a key, and the SHA-256 of its files. The key stands for all that decides
-what its figures show:
+`study.json` has a key for each drawn output, and the SHA-256 of its files. The key is computed from everything that
+decides the figures:
 
     data       the runs of its sets by their keys (a run has another key when its scenario, its seed or the simulator
-               differs), answers without packets, the numbers it asks for, and what the study says of them: axes,
-               titles, published values, statements
-    code       the Python source of this package, without the rooms that no figure is made in (`APART`), and the
-               code that the study brings
-    libraries  the versions of those that draw and write
+               differs), answers without packets, the measured numbers, and the study's data on them: axes, titles,
+               published values, statements
+    code       the Python source of this package, without the packages that no figure uses (`APART`), and the
+               code of the study
+    libraries  the versions of the libraries that draw and write
     style      matplotlib's settings under ours, and the kinds of files
 
-A figure with the same key whose files are there, byte for byte, is left as it is.
+A figure with the same key and unchanged files is not drawn again.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from tailback.study.figures import Drawing
 from tailback.study.measures import MEASURES
 from tailback.study.model import Experiment
 
-#: Rooms of the package that no figure of a study is made in; a test holds this against what figures import. The code
-#: of studies is in their own keys.
+#: Packages that no figure of a study uses. A test compares this list with the imports of figures. The code of studies
+#: is in their own keys.
 APART = ("cli", "apps/ask/link", "runs/live", "show/report", "studies")
-#: They draw, count, and write PNG and the fonts of PDF.
+#: The libraries that draw, count, and write PNG and the fonts of PDF.
 LIBRARIES = ("matplotlib", "numpy", "PIL", "fontTools")
-#: matplotlib's settings that say where figures are shown, not what they look like.
+#: matplotlib's settings for where figures are shown, which do not change the look of figures.
 SHOWN = ("animation.", "backend", "figure.raise_window", "interactive", "keymap.", "tk.", "toolbar", "webagg.")
 
-#: A figure: its caption, and its files with their SHA-256; one that had nothing to show has none.
+#: A figure: its caption, and its files with their SHA-256. A figure with nothing to show has no files.
 Made = dict[str, Any]
 
 
@@ -60,11 +60,11 @@ class Drawn:
             sections = json.loads((out / "study.json").read_text(encoding="utf-8"))["sections"]
             self.before = {x["key"]: x["figures"] for s in sections for x in s["drawn"]}
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            # Nothing was made here, or it was made by another version, or it is damaged: all is drawn.
+            # There are no figures here, or another version made them, or they are damaged, so all figures are drawn.
             pass
 
     def figures(self, d: Drawing, number: int) -> dict[str, Any]:
-        """The figures of one output, of which `number` come before it in its experiment; and their key."""
+        """The figures of one output, and their key. `number` figures come before them in the experiment."""
         key = key_of(d, number, self.kinds)
         if not self._there(key, d, number):
             self.before[key] = self._draw(d, number)
@@ -80,7 +80,7 @@ class Drawn:
                     continue
                 number += 1
                 paths = [p.relative_to(self.out).as_posix() for p in self._paths(d, number)]
-                # The one for small screens is there where a figure can be drawn narrow.
+                # The file for small screens exists if the figure can be drawn narrow.
                 if list(x["files"]) not in (paths, paths[:-1]):
                     return False
                 if any(sha256(self.out / f) != h for f, h in x["files"].items()):
@@ -117,7 +117,7 @@ class Drawn:
 
 
 def asked(e: Experiment, output: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """(set of runs, class, measure) of the numbers that an output asks for."""
+    """(set of runs, class, measure) of the numbers that an output needs."""
     for runs in _sets(e, output):
         for m in [output.get("measure"), *output.get("measures", [])]:
             if m in MEASURES:
@@ -130,7 +130,7 @@ def _sets(e: Experiment, output: dict[str, Any]) -> list[str]:
 
 
 def key_of(d: Drawing, number: int, kinds: Sequence[str]) -> str:
-    """32 hexadecimal digits that stand for all that decides the figures of an output."""
+    """32 hexadecimal digits that are computed from everything that decides the figures of an output."""
     h = hashlib.sha256()
     made_by = (code(), d.study.code.digest, libraries(), repr(kinds), _style())
     for part in (*made_by, _words(d, number), *_runs(d), *_numbers(d)):
@@ -141,7 +141,7 @@ def key_of(d: Drawing, number: int, kinds: Sequence[str]) -> str:
 
 @functools.cache
 def code() -> str:
-    """A hash of the source that makes figures, and of the engine beneath it."""
+    """A hash of the source that makes figures, and of the engine."""
     root = Path(__file__).resolve().parents[1]
     h = hashlib.sha256(fingerprint.build().encode())
     for path in sorted(root.rglob("*.py")):
@@ -154,7 +154,7 @@ def code() -> str:
 
 @functools.cache
 def libraries() -> str:
-    # Before any part of matplotlib.
+    # This module is imported before any part of matplotlib.
     importlib.import_module("tailback.core.figure_style")
     return ", ".join(f"{name} {importlib.import_module(name).__version__}" for name in LIBRARIES)
 
@@ -167,8 +167,8 @@ def _style() -> str:
 
 
 def _words(d: Drawing, number: int) -> str:
-    """What the study's files say: the output and its sets of runs, titles, and published values. No path is in it, for
-    a study has the same figures in any folder; nor what runs cost."""
+    """The contents of the study's files: the output and its sets of runs, titles, and published values. The text has no
+    paths, because a study has the same figures in any folder, and no costs of runs."""
     s, sets = d.study, _sets(d.experiment, d.output)
     runs = [replace(s.runs[name], scenario=None, file="", cost_s={}) for name in sets]
     numbers = [p for p in s.published if p.runs in sets]
@@ -178,7 +178,7 @@ def _words(d: Drawing, number: int) -> str:
 
 
 def _runs(d: Drawing) -> Iterator[str | bytes]:
-    """The runs of each point."""
+    """The runs of each point, as parts of a key."""
     sets = _sets(d.experiment, d.output)
     for (name, point), (_, _, sources) in d.samples.stored.items():
         if name in sets:

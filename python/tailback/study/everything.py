@@ -1,4 +1,4 @@
-"""Runs all studies in turn, and writes their outcomes on one page.
+"""Runs all studies in turn, and writes their outcomes onto one page.
 
 report.html     a single file: each study's counts, its five sentences, its figures
 summary.md      the same in short, for a page of documentation
@@ -26,7 +26,7 @@ def everything(
     ended: Callable[[Reproduction], Any] | None = None,
     names: list[str] | None = None,
 ) -> list[Reproduction]:
-    """Reproduce every study that is known into its folder in `out`; `ended` hears of each. What is stored is taken."""
+    """Reproduce every known study into its folder in `out`. `ended` is called for each study. Stored runs are used."""
     out.mkdir(parents=True, exist_ok=True)
     # The list of an earlier run does not describe this one.
     (out / bundle.NAME).unlink(missing_ok=True)
@@ -47,6 +47,6 @@ def everything(
 
 
 def _under(name: str, how: Repeat) -> Repeat:
-    """The same, with the name of the study before what there is to do."""
+    """The same settings, with the name of the study before the announced work."""
     tell = how.announce
     return how if tell is None else replace(how, announce=lambda text: tell(f"{name}: {text}"))

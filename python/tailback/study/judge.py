@@ -1,15 +1,15 @@
-"""Published numbers and sentences held against measurements.
+"""Compares published numbers and sentences with measurements.
 
-A statement has checks, each a relation between measured quantities and limits that were written down before the run
-(in `published.toml` and `statements.toml`; `checks/` has a file for each kind). How a check is decided:
+A statement has checks. Each check is a relation between measured quantities and limits that were written down before
+the run (in `published.toml` and `statements.toml`; `checks/` has a file for each kind). The rules for a check are:
 
 * A measured quantity is the mean over seeds, with its 95 % interval (Student's t).
 * Reproduced: the mean is on the right side of the limit, and its interval is clear of the other side. Leans: the mean
-  is on the right side and the interval reaches over. Not reproduced: the mean is on the wrong side.
+  is on the right side, but the interval crosses the limit. Not reproduced: the mean is on the wrong side.
 * Between two disciplines the difference is taken seed by seed (the same seeds serve both), and its sign is the side.
-  One seed of something random has no interval, and gives no order: not testable.
-* What was not run (a buffer the quick grid leaves out) is not testable.
-* What comes of the places of a relation, and of the relations of a sentence, `verdict.outcome_of` says.
+  One seed of a random experiment has no interval and gives no order, so the check is not testable.
+* A point that was not run (such as a buffer that the quick grid leaves out) is not testable.
+* `verdict.outcome_of` combines the places of a relation, and the relations of a sentence.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Judge:
         self._candidates: dict[str, list[Place]] = {}
         #: Points that were read for each finding of the check that is being decided.
         self._read: list[set[RunsPoint]] = [set()]
-        #: Points of which a finding was read that is not settled.
+        #: Points that an unsettled finding has read.
         self.open: set[RunsPoint] = set()
 
     def all(self, experiments: set[str]) -> list[Verdict]:
@@ -63,7 +63,7 @@ class Judge:
         return sorted(rows, key=lambda v: order.get(v.experiment, len(order)))
 
     def number(self, p: Published) -> Verdict:
-        """A published number, by the rule it names."""
+        """The verdict on a published number, by its rule."""
         v = p.verdict(self)
         v.chosen = self.study.chosen(p.id)
         return v
@@ -84,7 +84,7 @@ class Judge:
         left_out = len(findings) - len(decided) - len(single)
         remarks = [f"{left_out} of {len(findings)} checks were not run."] if decided and left_out else []
         if single and not any(f.outcome == NO for f in decided):
-            # One seed gives no order. The finding is still reported, since it was measured.
+            # One seed gives no order. The finding is still reported, because it was measured.
             decisive = single if not decided else decisive
             remarks.append(f"{len(single)} of {len(findings)} checks ask for an order, and one seed gives none.")
         own = [f"A limit of its own: {s.own_limit}."] if s.own_limit else []
@@ -123,7 +123,7 @@ class Judge:
             yield decision
 
     def _findings(self, checks: Sequence[Check]) -> list[Finding]:
-        """What came of checks; those that ask one relation of several disciplines or places have one number."""
+        """The findings of checks. Findings of one relation at several disciplines or places have the same number."""
         relations: list[object] = []
         findings = []
         for c in checks:
@@ -159,9 +159,10 @@ class Judge:
         return self.study.discipline_title(discipline)
 
     def places(self, c: Measured) -> list[Place]:
-        """The points a condition chooses among what the study could run, without the discipline.
+        """The points, without the discipline, that a condition chooses among all points that the study could run.
 
-        A value or a list names points, run or not; a range, or nothing, means: wherever it was run.
+        A value or a list names points, whether they were run or not. A range, or no condition, means all points that
+        were run.
         """
         runs = self.study.runs[c.runs]
         axes = [a.name for a in runs.axes if not a.disciplines]
@@ -186,7 +187,8 @@ class Judge:
     def values(
         self, c: Measured, discipline: str, where: Place | Sequence[Place], klass: str | None = None
     ) -> np.ndarray | None:
-        """One number a seed; of several places, the mean over those that were run. `klass` instead of the check's."""
+        """One number for each seed; for several places, the mean over the places that were run. `klass` replaces the
+        class of the check."""
         if not isinstance(where, Mapping):
             by_place = [x for w in where if (x := self.values(c, discipline, w, klass)) is not None]
             seeds = min((len(x) for x in by_place), default=0)
@@ -209,7 +211,7 @@ class Judge:
 def unsettled(study: Study, samples: Samples) -> set[RunsPoint]:
     """The points that need another seed: a row of the study reads them, and its finding is not settled.
 
-    `Finding.settled` is the rule for every word of a row. Which experiments were chosen does not matter.
+    `Finding.settled` is the rule for every row. The result does not depend on the chosen experiments.
     """
     judge = Judge(study, samples)
     judge.all({e.id for e in study.experiments})
@@ -217,7 +219,7 @@ def unsettled(study: Study, samples: Samples) -> set[RunsPoint]:
 
 
 def tell_readings(rows: Mapping[str, Verdict], statements: Sequence[Statement]) -> None:
-    """The outcomes of other readings of a sentence."""
+    """Adds the outcomes of other readings of a sentence to its row."""
     for s in statements:
         v = rows[s.id]
         if v.outcome == OPEN:

@@ -1,15 +1,15 @@
-"""Studies as data: a folder with scenarios, disciplines, experiments, published numbers and statements.
+"""Reads studies, each a folder with scenarios, disciplines, experiments, published numbers and statements.
 
-    study.toml         what it is: citation, question, set-up
+    study.toml         the description of the study: citation, question, set-up
     *.toml             scenarios, each of which runs alone
     experiments.toml   disciplines, sets of runs (a scenario and its axes), experiments that read them
-    published.toml     published numbers, each with where it is measured, a tolerance, and whether it gates; or tables
+    published.toml     published numbers, each with its place, its tolerance, and whether it gates; or tables
     statements.toml    published sentences, each with a rule
-    contents.toml      the items of the source, in its order, and where each is here
+    contents.toml      the items of the source, in its order, each with its place here
 
-Each of the last three may be a folder of that name instead (`experiments/*.toml`), its files read in the order of their
-names; the order of experiments is that of the files. `data/files.py` says which keys there are. A study may bring code
-of its own beside its data (`own.py`).
+Each of the files of experiments, numbers and statements may be a folder of that name instead (`experiments/*.toml`).
+The files of a folder are read in the order of their names, which is also the order of experiments. `data/files.py` has
+the keys. A study may bring code of its own beside its data (`own.py`).
 
 Studies are found in the package (`tailback/studies`) and in the folders listed in the environment variable
 TAILBACK_STUDIES; a path to a folder is a study too.
@@ -74,8 +74,8 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
     """Read a study by id or folder.
 
     `replace_disciplines` exchanges the queue of a discipline under its name: `{"qsdrr": {"kind": "droptail"}}` runs
-    drop-tail wherever the study says qsdrr. That is how to try one's own discipline in a study, and how a test sees
-    that a wrong one is found out.
+    drop-tail wherever the study says qsdrr. Users can try their own discipline in a study in this way, and a test
+    checks that a wrong discipline is detected.
     """
     folder = _folder(name)
     about = read_table(About, read_toml(folder / "study.toml"), folder / "study.toml")
@@ -132,7 +132,8 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
 
 
 def _contents(folder: Path, experiments: set[str]) -> list[Covered]:
-    """What the source of a study has; its experiments and files exist, and what is nowhere has a reason."""
+    """The items of the study's source. Checks that their experiments and files exist, and that an item without a place
+    has a reason."""
     file = folder / "contents.toml"
     if not file.is_file():
         return []
@@ -164,12 +165,13 @@ def _folder(name: str | Path) -> Path:
 
 @dataclass
 class _Plan:
-    """What the files of experiments hold together; sets of runs and experiments with the file they stand in."""
+    """The contents of all files of experiments together. Sets of runs and experiments have the file in which they
+    are."""
 
     disciplines: dict[str, Discipline] = field(default_factory=dict)
     pairs: dict[str, Pair] = field(default_factory=dict)
     runs: dict[str, inherit.Source] = field(default_factory=dict)
-    #: By id, as they stand in the files.
+    #: The experiments by id, as in the files.
     experiments: dict[str, inherit.Source] = field(default_factory=dict)
 
 
@@ -257,7 +259,8 @@ def _readings_of(statements: list[Statement], file: Path) -> None:
 
 
 def _points_of(statements: list[Statement], runs: dict[str, Runs], file: Path) -> None:
-    """Whether each value that a check names is one of its axis: a check of no point would say nothing."""
+    """Checks that each value in a check's condition is a label of its axis, because a check of no point would show
+    nothing."""
     for s in statements:
         for c in (c for c in (*s.checks, *s.first, *s.part_checks) if isinstance(c, Measured)):
             for name, wanted in c.where.items():
@@ -274,7 +277,7 @@ def _points_of(statements: list[Statement], runs: dict[str, Runs], file: Path) -
 
 
 def _computed(runs: dict[str, Runs], package: str) -> None:
-    """Whether every function is there that a set of runs names."""
+    """Checks that every function exists that a set of runs names."""
     functions = computed.FUNCTIONS.known_to(package)
     for r in runs.values():
         if r.compute and r.compute not in functions:
@@ -289,7 +292,7 @@ def _computed(runs: dict[str, Runs], package: str) -> None:
 
 
 def _statements(folder: Path, there: dict[str, list[str]]) -> list[Statement]:
-    """Those that are written, then those of the readings; each asks for what is there."""
+    """The written statements, and then those of the readings. Checks that everything that they need exists."""
     parts = [(file, read_table(StatementsFile, part, file)) for file, part in _parts(folder, "statements")]
     statements: list[Statement] = []
     for file, part in parts:
@@ -305,7 +308,7 @@ def _statements(folder: Path, there: dict[str, list[str]]) -> list[Statement]:
 
 
 def _chosen(folder: Path, rows: list[str]) -> dict[str, str]:
-    """id of a row -> the reading that it rests on, where that was chosen after a look at results."""
+    """id of a row -> the reading on which the row depends, if this reading was chosen after a look at results."""
     readings: dict[str, str] = {}
     for file, part in _parts(folder, "statements"):
         for i, table in enumerate(read_table(StatementsFile, part, file).chosen):
@@ -322,7 +325,7 @@ def _chosen(folder: Path, rows: list[str]) -> dict[str, str]:
 def _ask(
     asked: list[NeededMeasure], there: dict[str, list[str]], where: str, row: groups.StudyRow | None = None
 ) -> None:
-    """Whether every number that is asked for can be measured; a key of a `row` is named where it stands."""
+    """Checks that every needed number can be measured. The error names a key of a `row` by its place in the file."""
     for x in asked:
         for key, wanted in (("runs", x.runs), ("measure", x.measure)):
             if wanted in there[key]:

@@ -17,7 +17,7 @@ MODES = ("quick", "full")
 
 @dataclass(frozen=True)
 class AxisByMode(Axis):
-    """An axis of a set of runs: each mode has values of its own."""
+    """An axis of a set of runs. Each mode has its own values."""
 
     #: mode -> label -> text given to the paths
     values: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -28,19 +28,19 @@ class AxisByMode(Axis):
         return list(self.values[mode])
 
     def point_of(self, mode: str, label: str) -> Point:
-        """The changes of a label in the scenario."""
+        """The point of a label, with its changes of the scenario."""
         return self.point(label, self.values[mode][label])
 
 
 @dataclass(frozen=True)
 class Case:
-    """One combination of labels that stands for itself, where not every combination of two axes makes sense."""
+    """One combination of labels. Cases are used if not every combination of two axes makes sense."""
 
     labels: dict[str, str]
     set: tuple[str, ...]
     modes: tuple[str, ...]
     fair_share_bps: float | None
-    #: pair -> what it changes at this case
+    #: pair -> its changes at this case
     changes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def overrides(self, labels: dict[str, str]) -> list[str]:
@@ -50,44 +50,45 @@ class Case:
 
 @dataclass(frozen=True)
 class Runs:
-    """A set of runs: a scenario or a function, what is varied, and how often each point is repeated."""
+    """A set of runs: a scenario or a function, the axes, and the number of seeds."""
 
     name: str
     #: The scenario; None for a set that is computed without packets.
     scenario: Path | None
-    #: Name of a function of `tailback.study.computed`, or "".
+    #: The name of a function of `tailback.study.computed`, or "".
     compute: str
     axes: tuple[AxisByMode, ...]
     cases: tuple[Case, ...]
     set: tuple[str, ...]
-    #: Before these, in quick only: a shorter run.
+    #: Changes before `set`, in quick mode only, such as a shorter run.
     quick_set: tuple[str, ...]
     seeds: dict[str, int]
-    #: Seeds that each point gets before a row asks for more, by mode; without, it gets all at once.
+    #: The number of seeds that each point gets before a row needs more, by mode. Without it, a point gets all seeds at
+    #: once.
     first_seeds: dict[str, int]
     fair_share_bps: float
     link: str
     #: Numbers that measures or the function may need, such as a round trip.
     options: dict[str, Any]
-    #: After everything else that a point changes.
+    #: Changes after all other changes of a point.
     then: tuple[str, ...]
-    #: CPU seconds of one run, by mode, on the machine of the study's page: for the estimate before the start.
+    #: The CPU seconds of one run, by mode, on the machine of the study's page, for the estimate before the start.
     cost_s: dict[str, float]
-    #: The file it is declared in, for messages.
+    #: The file that declares the set, for messages.
     file: str = ""
     #: Why these runs cannot be repeated; empty if they can.
     not_repeatable: str = ""
-    #: What the caller changes (`--set`), by point: after all the study's own.
+    #: The caller's changes (`--set`), by point, which are made after all changes of the study.
     asked: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def random(self) -> bool:
-        """Whether seeds differ: a set with one seed in every mode has nothing that is drawn."""
+        """Whether anything in the set is random. A set with one seed in every mode has no random draws."""
         return set(self.seeds.values()) != {1}
 
     @property
     def arithmetic(self) -> bool:
-        """A formula: no packets, and nothing that is drawn."""
+        """Whether the set is a formula, without packets and without random draws."""
         return self.scenario is None and not self.random
 
     def axis(self, name: str) -> AxisByMode:
@@ -118,7 +119,7 @@ class Runs:
         return points
 
     def _of_case(self, mode: str, case: Case) -> Point:
-        """The values of a case stand in the case, but a discipline is one wherever it is named."""
+        """The point of a case. A case has its own values, but a discipline has the same queue in every case."""
         own = [a.point_of(mode, case.labels[a.name]) for a in self.axes if a.disciplines and a.name in case.labels]
         return Point(case.labels, [o for p in own for o in p.overrides])
 
@@ -127,7 +128,7 @@ class Runs:
         return tuple(discipline if a.disciplines else self.all_labels(a)[0] for a in self.axes)
 
     def all_labels(self, axis: AxisByMode) -> list[str]:
-        """Labels of an axis in any mode, in order."""
+        """The labels of an axis in all modes, in order."""
         if any(axis.name in c.labels for c in self.cases):
             return list(dict.fromkeys(c.labels[axis.name] for c in self.cases))
         return list(dict.fromkeys([x for m in MODES for x in axis.labels(m)]))
@@ -155,11 +156,12 @@ class Experiment:
     runs: tuple[str, ...]
     where: dict[str, Any]
     output: tuple[dict[str, Any], ...]
-    #: Where each output stands in the file, for messages.
+    #: The place of each output in the file, for messages.
     places: tuple[str, ...] = ()
-    #: Why it cannot be run here, if so.
+    #: The reason if the experiment cannot be run here.
     why_not: str = ""
-    #: It varies the study's own parameters: left out where a discipline is exchanged, and of the table of parameters.
+    #: Whether the experiment varies the study's own parameters. Such an experiment is left out if a discipline is
+    #: exchanged, and in the table of parameters.
     variants: bool = False
-    #: Other names of it.
+    #: Other names of the experiment.
     aliases: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
-"""What a report opens with: five sentences made from the verdicts, so that a verdict that changes changes them.
+"""The opening of a report: five sentences that are made from the verdicts, so that they change with the verdicts.
 
-The study names its main claims (`claims` of study.toml). Those that hold and those that do not are told with what was
-measured; where every claim holds, the first unmet row of all stands in the place of an unmet claim.
+The study names its main claims (`claims` of study.toml). The sentences list the claims that hold and those that do not,
+with the measured values. If every claim holds, the first unmet row replaces an unmet claim.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST = 3
 
 
 def sentences(verdicts: Sequence[Verdict], claims: Sequence[str]) -> list[str]:
-    """The five sentences, in order; fewer only where nothing was judged."""
+    """The five sentences, in order; fewer only if nothing was judged."""
     judged = [v for v in verdicts if v.gate]
     if not judged:
         return [f"Nothing of this was published: {len(verdicts)} rows are compared, none is judged."]
@@ -49,7 +49,7 @@ def _all(judged: Sequence[Verdict]) -> str:
 
 
 def _anew(rows: Sequence[Verdict]) -> str:
-    """How many of some rows rest on something that was chosen after a look at results."""
+    """A note on the number of rows that depend on a choice made after a look at results."""
     n = sum(v.anew for v in rows)
     return f" (of these {n} {ANEW})" if n else ""
 
@@ -62,7 +62,7 @@ def _held(judged: Sequence[Verdict], claims: Sequence[str]) -> str:
 
 
 def _leaning(judged: Sequence[Verdict], claims: Sequence[str]) -> str:
-    """Claims that lean are not among those that hold."""
+    """A sentence on the claims that lean, which are not counted as holding."""
     leaning = [v for name in claims for v in judged if v.id == name and v.outcome == LEANS][:MOST]
     return f" What leans: {_told(leaning)}." if leaning else ""
 
@@ -78,7 +78,7 @@ def _unmet(judged: Sequence[Verdict], claims: Sequence[str]) -> str:
 
 
 def _chosen(rows: Sequence[Verdict], claims: Sequence[str]) -> list[Verdict]:
-    """The main claims among some rows; without one, the first sentence or order."""
+    """The main claims among some rows; if there are none, the first row that is a sentence or an order."""
     named = [v for name in claims for v in rows if v.id == name]
     return named[:MOST] or [v for v in rows if v.kind in (ORDER, SENTENCE)][:1]
 
@@ -88,7 +88,7 @@ def _told(rows: Sequence[Verdict]) -> str:
 
 
 def _said(v: Verdict) -> str:
-    """The measured value, the part in which it holds, and a note if it was read anew."""
+    """The measured value of a row, the part in which the row holds, and a note if it was read anew."""
     return "; ".join(x for x in (f"measured: {first_parts(v.measured)}", v.part, ANEW if v.anew else "") if x)
 
 

@@ -1,9 +1,9 @@
-"""What may stand in an `[[experiment.output]]`: a structure a kind, held against the study before anything is run.
+"""The keys of an `[[experiment.output]]`. Each kind has a structure, which is checked against the study before anything
+is run.
 
-A key that nobody reads would be a wish that is not met, and a measure that is not there would only be missed when all
-runs are done. Defaults stand where a kind is drawn: a key that is left out here is left out there. This file knows no
-figures, for they need matplotlib, which takes its time. A study may declare kinds of its own in the same way
-(`own.py`).
+An unknown key would have no effect without a message, and a missing measure would only be found after all runs.
+Defaults are in the code that draws a kind: a key that is left out here is left out there. This file imports no figures,
+because they need matplotlib, whose import takes long. A study may declare its own kinds in the same way (`own.py`).
 
     @output("shares")
     class Shares(Output, kw_only=True, frozen=True):
@@ -39,7 +39,7 @@ output = KINDS.named
 class Output(Table, kw_only=True, frozen=True):
     """What every kind takes, and all that some do"""
 
-    #: Keys whose words are axes.
+    #: Keys whose values are names of axes.
     AXES: ClassVar[tuple[str, ...]] = ()
 
     kind: str
@@ -61,7 +61,7 @@ class Curves(Output, kw_only=True, frozen=True):
     measures: Texts = UNSET
     classes: Texts = UNSET
     class_titles: Texts = UNSET
-    #: Axes: below, a line each, a frame each.
+    #: The axes: along the abscissa, with a line for each label, and with a frame for each label.
     x: Text = UNSET
     lines: Text = UNSET
     panels: Text = UNSET
@@ -109,12 +109,12 @@ class Claims(Output, kw_only=True, frozen=True):
 
 class ProbePanel(Table, kw_only=True, frozen=True):
     pair: str
-    #: Probe -> what the line is called.
+    #: Probe -> the name of its line.
     probes: dict[str, str]
     title: Text = UNSET
     ylabel: Text = UNSET
     what: Text = UNSET
-    #: The measure whose published values are drawn, and of which class.
+    #: The measure whose published values are drawn, and the class.
     published: dict[str, str] | UnsetType = UNSET
 
 
@@ -147,13 +147,13 @@ class Windows(Output, kw_only=True, frozen=True):
     """Congestion windows against time."""
 
 
-#: Keys whose words are measures.
+#: Keys whose values are names of measures.
 _MEASURES = ("measure", "measures", "most", "shows", "knee")
 
 
 def check(file: Path, e: Experiment, runs: Mapping[str, Runs], package: str) -> None:
     """Raises StudyError, with file, experiment, output, value and remedy, for an output that could not be made.
-    `package` is that of the study's own code."""
+    `package` is the package of the study's own code."""
     for at, o in zip(e.places, e.output, strict=True):
         where = f"{file}: {at}"
         if "kind" not in o:
@@ -179,7 +179,7 @@ def check(file: Path, e: Experiment, runs: Mapping[str, Runs], package: str) -> 
 
 
 def check_claims(file: Path, e: Experiment, statements: Iterable[str]) -> None:
-    """Raises StudyError for a claim whose statement is not there."""
+    """Raises StudyError for a claim with an unknown statement."""
     ids = list(statements)
     for at, o in zip(e.places, e.output, strict=True):
         for k, row in enumerate(o["row"] if o["kind"] == "claims" else ()):

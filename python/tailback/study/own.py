@@ -1,4 +1,4 @@
-"""Code that a study brings: modules in its folder, beside its data.
+"""Imports the code of a study: modules in its folder, beside its data.
 
     measures.py     what it measures on a run: `@measure` of `tailback.study.measures`
     computed.py     its experiments without packets: `@computed` of `tailback.study.computed`
@@ -6,9 +6,9 @@
     tables.py       its kinds of tables: `@table` of `tailback.study.tables`
     figures.py      its kinds of figures: `@figure` of `tailback.study.figures`; imported when the study draws
 
-Each may be a folder of that name with several modules instead. The folder of the study is a package with a name of its
-own, so that its modules import one another as `from .measures import loads`. Two folders with the same code are one
-package: nothing is registered twice. A folder whose code was changed since it was loaded is loaded anew.
+Each may be a folder of that name with several modules instead. The folder of the study is a package with its own name,
+so that its modules import one another as `from .measures import loads`. Two folders with the same code are one package,
+so nothing is registered twice. If the code of a folder was changed since it was loaded, it is loaded anew.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from tailback.study import computed, figures, measures, outputs, tables
 from tailback.study.errors import StudyError
 from tailback.study.registry import Registry
 
-#: Imported with the study, in this order.
+#: The modules that are imported with the study, in this order.
 AT_ONCE = ("measures", "computed", "outputs", "tables")
-#: They need matplotlib, which takes its time.
+#: The modules that need matplotlib, whose import takes long.
 WHEN_DRAWN = ("figures",)
 
-#: The code that is loaded.
+#: The loaded packages, by name.
 _PACKAGES: dict[str, ModuleType] = {}
 
 REGISTRIES: tuple[Registry[Any], ...] = (
@@ -47,9 +47,9 @@ REGISTRIES: tuple[Registry[Any], ...] = (
 class Code:
     """The code of a study."""
 
-    #: The package that its folder is.
+    #: The name of the package of the study's folder.
     package: str
-    #: Stands for every byte of it.
+    #: The digest of every byte of the code.
     digest: str
 
     def module(self, name: str) -> ModuleType:
@@ -58,12 +58,13 @@ class Code:
         return sys.modules[f"{self.package}.{name}"]
 
     def draws(self) -> None:
-        """Import its kinds of figures; again is free."""
+        """Import the study's kinds of figures. Further calls cost nothing."""
         _bring(self.package, WHEN_DRAWN)
 
 
 def code_of(place: Path) -> Code:
-    """Import what a study needs at once. Raises `StudyError` for code that cannot be imported, or has a name twice."""
+    """Import the modules that a study needs at once. Raises `StudyError` for code that cannot be imported or registers
+    a name twice."""
     folder = place.resolve()
     files = [p for room in (*AT_ONCE, *WHEN_DRAWN) for p in _files(folder, room)]
     h = hashlib.sha256()
@@ -102,12 +103,12 @@ def _files(folder: Path, room: str) -> list[Path]:
 
 
 def _bring(package: str, rooms: tuple[str, ...]) -> None:
-    """Import every module of these rooms that is not there yet."""
+    """Import every module of these names that is not imported yet."""
     if package not in _PACKAGES:
         return
     folder = Path(_PACKAGES[package].__path__[0])
     if rooms == WHEN_DRAWN:
-        # What these import of the program is not theirs.
+        # The program's own figures are imported first, so that they are not registered as the study's.
         figures.load()
     for room in rooms:
         for file in _files(folder, room):
@@ -117,7 +118,7 @@ def _bring(package: str, rooms: tuple[str, ...]) -> None:
 
 
 def _import(package: str, name: str, file: Path) -> None:
-    """Import a module, and note what it registers. One that fails leaves nothing behind."""
+    """Import a module, and note its registered entries. A module that fails leaves no entries behind."""
     before = [dict(r) for r in REGISTRIES]
     modules = set(sys.modules)
     try:
@@ -134,7 +135,7 @@ def _import(package: str, name: str, file: Path) -> None:
 
 
 def _told(e: Exception, file: Path) -> str:
-    """The error of a module, with the place in it."""
+    """The error of a module, with the line."""
     if isinstance(e, SyntaxError):
         return f"{e.filename}:{e.lineno}: {e.msg}; correct the Python of this study"
     lines = [f.lineno for f in traceback.extract_tb(e.__traceback__) if f.filename == str(file)]

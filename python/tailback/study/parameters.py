@@ -1,7 +1,7 @@
-"""Every parameter that a study's runs use: declared default, value, and which scenarios differ.
+"""Lists every parameter that a study's runs use: its declared default, its value, and the scenarios that differ.
 
-Values come from the scenarios as they are run (file, set and point), defaults, meaning and source from the engine's own
-declarations, so that nothing can be said here that is not so.
+Values come from the scenarios as they are run (file, set and point). Defaults, meanings and sources come from the
+declarations of the engine. The list is therefore always right.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PLACES = {
     "transport": "transport",
     "queue": "queue",
     "reverse_queue": "queue",
-    # Inside a queue: AQMs are queue disciplines of their own.
+    # Keys inside a queue; an AQM there is also a queue discipline.
     "aqm": "queue",
     "before": "queue",
     "scheduler": "scheduler",
@@ -27,7 +27,7 @@ _PLACES = {
 
 
 def used(study: Study) -> dict[tuple[str, str], list[tuple[str, dict[str, Any]]]]:
-    """(family, kind) -> [(scenario, the parameters that are given)], over all points but variants."""
+    """(family, kind) -> [(scenario, the given parameters)], over all points except those of variants."""
     from tailback import _core
     from tailback.core.scenario.read import as_text
 
@@ -41,8 +41,8 @@ def used(study: Study) -> dict[tuple[str, str], list[tuple[str, dict[str, Any]]]
             try:
                 scenario = json.loads(_core.load(*text, point.overrides).json)
             except _core.ScenarioError:
-                # What runs was read before. Of the rest of a study a point may not suit the queue that was asked for
-                # under another's name.
+                # The scenarios of the runs were read before. Another point of the study may not fit a queue that
+                # replaces a discipline.
                 continue
             for family, table in _models(scenario):
                 parameters = {k: v for k, v in table.items() if k != "kind"}
@@ -67,7 +67,7 @@ def _models(x: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def rows(study: Study) -> list[list[str]]:
-    """Kind, parameter, value with the scenarios where it differs, default, source and meaning."""
+    """The rows of the table: kind, parameter, value with the scenarios if it differs, default, source and meaning."""
     from tailback import _core
 
     table_rows = []
@@ -90,7 +90,7 @@ def _plain(x: Any) -> str:
     if isinstance(x, list):
         return ", ".join(map(_plain, x))
     if isinstance(x, dict) and "kind" in x:
-        # Its parameters have rows of their own.
+        # The parameters of this model have their own rows.
         return str(x["kind"])
     return str(x).lower() if isinstance(x, bool) else f"{x:g}" if isinstance(x, float) else str(x)
 

@@ -1,4 +1,4 @@
-"""One figure of a study that was reproduced, drawn again from its stored runs: in another width or style."""
+"""Draws one figure of a reproduced study again from its stored runs, in another width or style."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from tailback.study.work.needed import Work
 
 
 def redraw(folder: Path, name: str) -> Any:
-    """The figure `name` of a folder of `tailback reproduce`: an experiment; with `-2` behind it its second figure.
+    """The figure `name` of a folder of `tailback reproduce`. The name is that of an experiment, with `-2` for its
+    second figure.
 
-    Raises StudyError where there is none of that name, or where its runs are not stored.
+    Raises StudyError if there is no figure of that name, or if its runs are not stored.
     """
     record = told.read(folder)
     if record.replaced:

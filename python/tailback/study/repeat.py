@@ -1,4 +1,5 @@
-"""How a study is to be repeated. Changes (`--set`) are made where a scenario has the key, and it is said where not."""
+"""The settings for repeating a study. Changes (`--set`) are made in scenarios that have the key; for other scenarios
+there is a note."""
 
 from __future__ import annotations
 
@@ -16,30 +17,30 @@ from tailback.study.study import Study
 
 @dataclass(frozen=True)
 class Repeat:
-    """How a study is to be repeated."""
+    """The settings for repeating a study."""
 
     mode: str = "quick"
-    #: Seeds of each point; None for those of the mode.
+    #: The number of seeds of each point; None for that of the mode.
     seeds: int | None = None
     #: Changes of every scenario, as `--set` takes them.
     overrides: Sequence[str] = ()
-    #: Threads; 0 is all cores.
+    #: The number of threads; 0 for all cores.
     jobs: int = 0
-    #: Kinds of files that figures have beside SVG, which pages show: `png` and `pdf`. With None nothing is drawn.
+    #: The kinds of files of figures in addition to SVG, which pages show: `png` and `pdf`. With None nothing is drawn.
     figures: Sequence[str] | None = ()
-    #: Called with the state of the runs a few times a second.
+    #: A function that is called with the state of the runs a few times a second.
     progress: Tell = None
-    #: Called with what there is to do, before it begins.
+    #: A function that is called with a text on the planned work, before it begins.
     announce: Callable[[str], Any] | None = None
 
 
 QUICK = Repeat()
-#: A scenario has no such key, or no place to put it.
+#: The codes of errors for a key that a scenario does not have.
 _NOT_THERE = {"unknown-key", "override"}
 
 
 def with_asked(study: Study, asked: Sequence[str], experiments: list[Experiment], mode: str) -> tuple[Study, list[str]]:
-    """The study with these changes, and a line for each set of the experiments that does not take one of them.
+    """The study with these changes, and a line for each set of the experiments to which a change is not applied.
 
     Raises `ScenarioError` for a value that is not allowed and for a key that no scenario has, before anything is run.
     """
@@ -49,7 +50,8 @@ def with_asked(study: Study, asked: Sequence[str], experiments: list[Experiment]
     refused: dict[str, Exception] = {}
     for name, r in study.runs.items():
         if name not in needed:
-            # Not run, and perhaps not fit to be: a discipline that stands in for another may lack what they set of it.
+            # This set is not run, and may be impossible to run: a discipline that replaces another may not have the
+            # parameters that the set changes.
             continue
         if r.scenario is None:
             lines.append(f"--set changes nothing in {name}, which is computed without packets")
@@ -80,14 +82,14 @@ def with_asked(study: Study, asked: Sequence[str], experiments: list[Experiment]
 
 
 def _there(text: tuple[str, Kind, str], point: Point, asked: list[str]) -> tuple[list[str], dict[str, Exception]]:
-    """Those of the changes that this point's scenario has a key for, and why not the others."""
+    """The changes whose key this point's scenario has, and the errors of the others."""
     applied: list[str] = []
     errors: dict[str, Exception] = {}
     for o in asked:
         try:
             _core.load(*text, [*point.overrides, *applied, o])
         except _core.ScenarioError as e:
-            # What contradicts another value may be put right by the next change; all together are read below.
+            # If a value contradicts another one, the next change may correct this. All changes together are read below.
             if all(p["code"] in _NOT_THERE for p in e.problems):
                 errors[o] = e
                 continue
@@ -97,7 +99,7 @@ def _there(text: tuple[str, Kind, str], point: Point, asked: list[str]) -> tuple
 
 
 def _axis_of(runs: Runs, change: str) -> str | None:
-    """The axis that says what this change would say: its labels would no longer be true."""
+    """The axis that sets the same key as this change. With the change, the labels of the axis would be wrong."""
     path = change.partition("=")[0].strip()
     for a in runs.axes:
         paths = {*a.paths, *(c.partition("=")[0].strip() for cs in a.changes.values() for c in cs)}

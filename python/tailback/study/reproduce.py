@@ -1,14 +1,14 @@
-"""`tailback reproduce`: run a study, hold it against what was published, and write a report.
+"""`tailback reproduce`: runs a study, compares it with the published results, and writes a report.
 
-What a study's folder of results holds:
+A study's folder of results has these files:
 
-    report.html        to read: what was found, figures and tables, then the verdicts
+    report.html        the report: the findings, figures and tables, then the verdicts
     scenarios/         the scenario files, for `tailback run`
-    verdicts.json/.csv every published number and statement, with both values; verdicts.md to paste into a page
-    figures/           each figure as SVG, and as PNG and PDF where that is asked for
+    verdicts.json/.csv every published number and statement, with both values; verdicts.md for a page
+    figures/           each figure as SVG, and as PNG and PDF if requested
     tables/            CSV of each table, means with 95 % intervals
-    runs/              the store: Parquet files of every run, by set; running again goes on from here
-    study.json         what the report was made from, and keys of the figures (`drawn.py`)
+    runs/              the store: Parquet files of every run, by set; a repeated command continues from here
+    study.json         the data of the report, and keys of the figures (`drawn.py`)
 """
 
 from __future__ import annotations
@@ -57,12 +57,13 @@ def reproduce(
     if how.announce is not None:
         how.announce("; ".join(ahead.lines(how.jobs)))
     samples, spent = course.run(work, wanted(study, experiments), how.progress, partial(unsettled, study))
-    # Some rows may have asked for more seeds than were announced.
+    # Some rows may have needed more seeds than were announced.
     runs, reused = work.counted()
     verdicts = Judge(study, samples).all({e.id for e in experiments})
     before = Drawn(out, how.figures) if how.figures is not None else None
     sections = [_section(study, e, mode, samples, out, before) for e in experiments]
-    # Sets that repeat a point: one seed is all of a set in which nothing is random, or that only draws a picture.
+    # The sets that repeat a point. Other sets have one seed, because nothing in them is random or they only give a
+    # picture.
     repeated = {n for n, x in study.runs.items() if x.seeds[mode] > 1}
     counts = [len(folders) for (name, _), (_, _, folders) in samples.stored.items() if name in repeated]
     r = Reproduction(
@@ -88,26 +89,26 @@ def reproduce(
 def run_shard(
     study: Study, experiments: list[Experiment], how: Repeat, out: Path, shard: tuple[int, int]
 ) -> tuple[int, list[str]]:
-    """Run one of so many parts of a study, and write nothing but its runs; how many they are, and what failed.
-    `reproduce` of the same folder takes them."""
+    """Run one part of a study, and write only its runs. Returns the number of runs, and the errors of failed ones.
+    `reproduce` of the same folder uses these runs."""
     _, _, work = _work(study, experiments, how, out)
     tell = how.progress
     return work.in_shard(shard, tell and (lambda s: tell({**s, "set": study.id}))), work.samples.failed
 
 
 def _work(study: Study, experiments: list[Experiment], how: Repeat, out: Path) -> tuple[Study, list[str], Work]:
-    """The study with what is asked for, what is to be said of that, and what there is to run."""
+    """The study with the requested changes, notes on them, and the work to do."""
     notes: list[str] = []
     if how.overrides:
         study, notes = with_asked(study, how.overrides, experiments, how.mode)
-    # A scenario that is refused leaves no folder.
+    # The scenarios are read first, so that a refused scenario leaves no folder.
     work = Work(study, experiments, how, out)
     out.mkdir(parents=True, exist_ok=True)
     return study, notes, work
 
 
 def wanted(study: Study, experiments: list[Experiment]) -> dict[str, list[tuple[str, str]]]:
-    """(class, measure) pairs of each set of runs that outputs, numbers and statements ask for."""
+    """The (class, measure) pairs of each set of runs that outputs, numbers and statements need."""
     pairs_of: dict[str, dict[tuple[str, str], None]] = {}
 
     def ask(runs: str | None, klass: Any, measure: Any) -> None:
@@ -133,7 +134,8 @@ def wanted(study: Study, experiments: list[Experiment]) -> dict[str, list[tuple[
 def _section(
     study: Study, e: Experiment, mode: str, samples: Samples, out: Path, before: Drawn | None
 ) -> dict[str, Any]:
-    """Tabulate one experiment and draw it, unless `before` is None; what the report needs of it."""
+    """Make the tables of one experiment, and draw its figures unless `before` is None. Returns the data for the
+    report."""
     section: dict[str, Any] = {
         "id": e.id,
         "item": e.item,

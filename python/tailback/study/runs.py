@@ -1,4 +1,4 @@
-"""Reading `[runs.NAME]`: a scenario or a function, its axes and cases."""
+"""Reads `[runs.NAME]`: a scenario or a function, with its axes and cases."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Columns:
 
     disciplines: dict[str, Discipline]
     pairs: dict[str, Pair]
-    #: Disciplines in whose place the caller has put another queue.
+    #: The disciplines that the caller has replaced by another queue.
     replaced: Collection[str] = ()
 
 
 def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], columns: Columns) -> Runs:
-    """Raises `StudyError` for what is misspelt, missing or not declared.
+    """The set of runs of a table. Raises `StudyError` for keys and names that are misspelt, missing or not declared.
 
-    A set that is `like` another comes here merged with that one.
+    A set that is `like` another one is already merged with it here.
     """
     at = f"runs.{name}"
     t = read_table(RunsTable, table, file, at)
@@ -43,7 +43,7 @@ def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], column
     cases = [_case(f"{file}, [{at}], case[{i}]", c, of_pairs, columns) for i, c in enumerate(case_tables)]
     axes = [_axis(f"{file}, [{at}], axis {k}", k, a, cases, columns) for k, a in tables.items()]
     for x in axes if scenario is not None else ():
-        # One value alone is a name for the whole set.
+        # An axis with a single value only names the whole set.
         named = any(x.name in c.labels for c in cases) or all(len(v) < 2 for v in x.values.values())
         if not (x.paths or any(x.changes.values()) or named):
             key = "roles = { ... }" if x.disciplines else "paths = [...]"
@@ -110,7 +110,7 @@ def _axis(where: str, name: str, a: AxisTable, cases: list[Case], columns: Colum
         for d in a.disciplines:
             if d not in disciplines:
                 raise StudyError(f"{where}: there is no [discipline.{d}]; there are {', '.join(disciplines)}")
-        # A set that has no axis of that name gives every discipline its buffer here.
+        # A set without an axis `buffer` gives every discipline its buffer here.
         own = {"buffer": a.buffer} if a.buffer is not None else {}
         texts = {d: as_toml({**disciplines[d].queue, **own}) for d in a.disciplines}
         values_by_mode = dict.fromkeys(MODES, texts)
@@ -131,10 +131,11 @@ def _axis(where: str, name: str, a: AxisTable, cases: list[Case], columns: Colum
 
 
 def _pairs(where: str, axis: AxisTable, names: list[str], columns: Columns) -> dict[str, tuple[str, ...]]:
-    """What each pair changes: its discipline's queue and its tables of other roles, key by key, at the roles' paths.
+    """The changes of each pair: the queue of its discipline and its tables of other roles, key by key, at the paths of
+    the roles.
 
-    `roles` says where a role stands in the scenario; a role that has no paths there is not needed. `with` adds to a
-    pair's tables for this set of runs only.
+    `roles` has the paths of each role in the scenario. A role without paths is not needed. `with` adds keys to a pair's
+    tables for this set of runs only.
     """
     for role in axis.of_queue:
         if role not in axis.roles:
@@ -155,7 +156,7 @@ def _pairs(where: str, axis: AxisTable, names: list[str], columns: Columns) -> d
 
 
 def _changes(axis: AxisTable, pair: Pair, tables: dict[str, dict[str, Any]], columns: Columns) -> list[str]:
-    """Tables by role, key by key, at the paths the roles have."""
+    """The changes by tables of roles, key by key, at the paths of the roles."""
     without = axis.of_queue if pair.queue in columns.replaced else ()
     kept = {role: tables.get(role, {}) for role in axis.roles if role not in without}
     return [f"{p}.{k}={as_toml(v)}" for role, t in kept.items() for p in axis.roles[role] for k, v in t.items()]

@@ -1,7 +1,7 @@
-"""Measured values of a study: one number a seed for a set of runs, a point, a class of flows and a measure.
+"""The measured values of a study. A set of runs, a point, a class of flows and a measure have one number for each seed.
 
-Nothing is held but numbers: a run's tables are measured as it ends, and dropped. Figures that draw a series
-or a log ask for the view of the one run they draw.
+Only numbers are kept in memory: the tables of a run are measured when the run ends, and then dropped. Figures of a
+series or a log use the view of the run that they draw.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ def view_of(runs: Runs, labels: dict[str, str], seed: int, source: RunSource) ->
 
 @dataclass
 class Samples:
-    """Every measure of every run: `get` gives one number a seed."""
+    """Every measure of every run. `get` gives one number for each seed."""
 
-    #: (set of runs, label values in the order of the set's axes, class, measure) -> one number a replication
+    #: (set of runs, label values in the order of the set's axes, class, measure) -> one number for each replication
     data: dict[Key, np.ndarray] = field(default_factory=dict)
-    #: (set of runs, label values) -> (the set, labels by axis, [(seed, where its tables are)])
+    #: (set of runs, label values) -> (the set, labels by axis, [(seed, the source of its tables)])
     stored: dict[tuple[str, tuple[str, ...]], tuple[Any, dict[str, str], list[tuple[int, RunSource]]]] = field(
         default_factory=dict
     )
     failed: list[str] = field(default_factory=list)
-    #: Sets of runs that this machine could not measure, or not all of them, and why.
+    #: Sets of runs that this machine could not measure completely, with the reasons.
     not_measured: dict[str, str] = field(default_factory=dict)
-    #: what rules and figures have read from runs and will ask for again
+    #: a cache of data that rules and figures have read from runs
     memo: dict[Any, Any] = field(default_factory=dict)
 
     @classmethod
@@ -82,7 +82,7 @@ class Samples:
         return self.data[key]
 
     def take(self, view: RunView, wanted: list[tuple[str, str]]) -> dict[tuple[str, str], float]:
-        """The (class, measure) pairs of one run, in one reading of its tables."""
+        """The values of the (class, measure) pairs of one run, which reads its tables once."""
         return {(c, m): MEASURES[m].on(view, c) for c, m in wanted if view.has(c)}
 
     def points(self, runs: str) -> list[tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""A study in memory: its disciplines, sets of runs, experiments, and what was published."""
+"""A study in memory: its disciplines, sets of runs, experiments, published numbers and statements."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class Study:
     id: str
     path: Path
     about: About
-    #: Its own code, beside its data.
+    #: The study's own code.
     code: Code
     disciplines: dict[str, Discipline]
     runs: dict[str, Runs]
     experiments: list[Experiment]
     published: list[Published]
     statements: list[Statement]
-    #: Readings that were chosen after a look at results: id of a row that rests on one -> the reading.
+    #: Readings that were chosen after a look at results: id of a row that depends on one -> the reading.
     chosen_after: dict[str, str] = field(default_factory=dict)
-    #: Disciplines that were exchanged by the caller: name -> queue table. Reports say so.
+    #: Disciplines that the caller has exchanged: name -> queue table. Reports name them.
     replaced: dict[str, dict[str, Any]] = field(default_factory=dict)
-    #: Combinations that stand where a discipline does: name -> its title, its discipline, and a table for each role.
+    #: Combinations that are used in place of a discipline: name -> title, discipline, and a table for each role.
     pairs: dict[str, Pair] = field(default_factory=dict)
 
     @property
@@ -47,11 +47,11 @@ class Study:
         return f"{title} (replaced)" if name in self.replaced else title
 
     def chosen(self, row: str) -> str:
-        """The reading that a row rests on, if it was chosen after a look at results."""
+        """The reading on which a row depends, if it was chosen after a look at results."""
         return self.chosen_after.get(row, "")
 
     def experiment(self, name: str) -> Experiment:
-        """By its id, an id it had before, or the source's own name for it, in any case."""
+        """An experiment by its id, an earlier id, or the source's own name for it, in upper or lower case."""
         for e in self.experiments:
             if name.lower() in (x.lower() for x in (e.id, *e.aliases, e.item)):
                 return e

@@ -1,4 +1,4 @@
-"""Limits that a measured mean is held against, and the mean with its interval."""
+"""Limits for a measured mean, and the mean with its interval."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tailback.core.stats import ci95
 from tailback.core.verdict import LEANS, NO, YES
 from tailback.study.measures import Measure
 
-#: Beside a mean whose interval reaches over a limit.
+#: The remark on a mean whose interval crosses a limit.
 CLOSE = "close: the interval reaches over the limit"
 
 
 @dataclass(frozen=True)
 class OverSeeds:
-    """A mean over seeds and the half width of its 95 % interval (NaN for one seed)."""
+    """A mean over seeds, and the half-width of its 95 % interval (NaN for one seed)."""
 
     mean: float
     half: float
@@ -46,7 +46,8 @@ class OverSeeds:
 
 
 def seeds_of(missed: np.ndarray) -> str:
-    """Which seeds these are, from 1 on: "seeds 1 4" or "all seeds"; empty with one seed or none missed."""
+    """The numbers of these seeds, from 1 on: "seeds 1 4" or "all seeds"; empty if there is one seed or no seed misses
+    the limit."""
     at = np.flatnonzero(missed)
     if len(missed) < 2 or not len(at):
         return ""
@@ -66,7 +67,7 @@ class Limits:
 
     low: float
     high: float
-    #: In words, for a table.
+    #: The limits in words, for a table.
     text: str
 
     def hold(self, mean: float) -> bool:
@@ -77,7 +78,7 @@ class Limits:
         return min(mean - self.low, self.high - mean)
 
     def close(self, e: OverSeeds) -> bool:
-        """Whether the interval of the mean reaches over a limit."""
+        """Whether the interval of the mean crosses a limit."""
         reach = 0.0 if math.isnan(e.half) else e.half
         return any(math.isfinite(x) and abs(e.mean - x) < reach for x in (self.low, self.high))
 
@@ -88,7 +89,7 @@ class Limits:
         return LEANS if self.close(e) else YES
 
     def telling(self, mean: float, text: str) -> str:
-        """The mean with as many digits as it takes to see on which side of the limits it is."""
+        """The mean with enough digits to show on which side of the limits it is."""
         if not math.isfinite(mean) or "e" in text:
             return text
         decimals = len(text.partition(".")[2])

@@ -1,12 +1,12 @@
-"""`tailback verify`: run again what a bundle holds, and compare.
+"""`tailback verify`: runs the studies of a bundle again, and compares the results.
 
-Three things are looked at. Every file is held against its digest. Every run is simulated anew, and each of its tables
+There are three checks. Every file is compared with its digest. Every run is simulated anew, and each of its tables is
 compared with the stored one. Every table, verdict and scenario of the bundle is made anew and compared number by
-number: so a number that was changed is found also where its digest was changed with it. Figures and pages are held
-against their digests only.
+number. A changed number is therefore found even if its digest was changed too. Figures and pages are only compared with
+their digests.
 
-A quicker look simulates only some runs, drawn by a seed, and makes tables and verdicts anew from the stored runs: a
-number that was changed in a run that is not drawn is found where it moves one of those.
+A quicker check simulates only some runs, which a seed draws, and makes tables and verdicts anew from the stored runs. A
+changed number in a run that is not drawn is found only if it changes a table or a verdict.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ from tailback.study.work import course
 from tailback.study.work.needed import Work
 from tailback.study.write import COLUMNS
 
-#: A bundle may unpack to this many times its length plus this many bytes: tables hardly get shorter by packing.
+#: The largest size of an unpacked bundle: this many times its length, plus this many bytes. Packing makes tables hardly
+#: smaller.
 MOST_UNPACKED, MOST_SMALL = 50, 64_000_000
 #: The first bytes of gzip, bzip2 and xz.
 PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0")
@@ -68,11 +69,11 @@ class Found:
 
     study: str
     runs: int = 0
-    #: The number of runs from which they were drawn.
+    #: The number of runs from which the runs were drawn.
     of: int = 0
     files: int = 0
     verdicts: int = 0
-    #: Each says where it is, what the bundle has, and what was computed here.
+    #: The differences, each with its place, the value in the bundle, and the value that was computed here.
     differences: list[str] = field(default_factory=list)
     not_repeatable: list[str] = field(default_factory=list)
 
@@ -124,7 +125,7 @@ def _unpack(path: Path, into: Path) -> None:
 
 
 def _is_tar(path: Path) -> bool:
-    """By its first bytes: a tar, or one that is packed. Others are not unpacked to see what they are."""
+    """Whether the first bytes are those of a tar or a packed tar. Other files are not unpacked to find out."""
     with path.open("rb") as f:
         head = f.read(512)
     return (head.startswith(PACKED) or head[257:262] == b"ustar") and tarfile.is_tarfile(path)
@@ -153,7 +154,7 @@ def changed_files(folder: Path, b: bundle.Bundle) -> list[str]:
 
 
 def check_version(b: bundle.Bundle) -> None:
-    """Raises `StudyError` where nothing can be compared."""
+    """Raises `StudyError` if the versions make a comparison impossible."""
     if b.build != fingerprint.build():
         raise StudyError(
             f"the bundle was made by another source of tailback {b.version} (build {b.build}); this is "
@@ -162,7 +163,7 @@ def check_version(b: bundle.Bundle) -> None:
 
 
 def verify(folder: Path, p: BundledStudy, how: Repeat) -> Found:
-    """Run a study of a bundle again, and compare. Of `how` only the jobs and the progress are used."""
+    """Run a study of a bundle again, and compare. Only the jobs and the progress of `how` are used."""
     study, result, again = _begun(p)
     if not again:
         return result
@@ -178,14 +179,14 @@ def verify(folder: Path, p: BundledStudy, how: Repeat) -> Found:
 
 @dataclass(frozen=True)
 class Sample:
-    """How many runs of each study are drawn, and by which seed."""
+    """The number of runs of each study that are drawn, and the seed that draws them."""
 
     runs: int
     seed: int = 1
 
 
 def look(folder: Path, p: BundledStudy, sample: Sample, how: Repeat) -> Found:
-    """Run some runs of a study of a bundle again, and make its tables and verdicts anew from those that are stored."""
+    """Repeat some runs of a study of a bundle, and make its tables and verdicts anew from the stored runs."""
     study, result, again = _begun(p)
     if not again:
         return result
@@ -201,7 +202,7 @@ def look(folder: Path, p: BundledStudy, sample: Sample, how: Repeat) -> Found:
         missing = _missing(bundled, theirs / "runs", needed)
         work = Work(changed, again, how, drawn)
         work.only(random.Random(f"{sample.seed} {p.study}").sample(needed, min(sample.runs, result.of)))
-        # What is drawn is run, also where a row asked for its seed.
+        # Every drawn run is done, also a run of a later seed that a row needed.
         work.spare.clear()
         course.run(work, {}, how.progress)
         _runs(drawn / "runs", theirs / "runs", result)
@@ -218,8 +219,8 @@ def look(folder: Path, p: BundledStudy, sample: Sample, how: Repeat) -> Found:
 
 
 def _fits(runs: Path, into: Path) -> None:
-    """Raises `StudyError` where a copy of the runs would fill the disk: a file may be longer than what is in it, and a
-    device has no end."""
+    """Raises `StudyError` if a copy of the runs would fill the disk. A sparse file may be longer than its contents, and
+    a device has no end."""
     files = [p for p in runs.rglob("*") if not p.is_dir()]
     for p in files:
         if not p.is_file():
@@ -246,7 +247,7 @@ def _missing(work: Work, theirs: Path, needed: Sequence[int]) -> list[str]:
 
 
 def _begun(p: BundledStudy) -> tuple[Study, Found, list[Experiment]]:
-    """The study of a part, what is known before anything is run, and the experiments that can be run again."""
+    """The study of a part, the result before anything is run, and the experiments that can be run again."""
     study = studies.load(p.study, p.replaced)
     if bundle.digest_of(study) != p.digest:
         raise StudyError(f"the rules or scenarios of study {p.study} differ from the bundle's; restore them")
@@ -266,7 +267,7 @@ def _repeatable(study: Study, p: BundledStudy) -> list[Experiment]:
 
 
 def _runs(ours: Path, theirs: Path, found: Found) -> None:
-    """Every table of every run."""
+    """Compares every table of every run."""
     if not ours.is_dir():
         return
     # Sets may share runs.
@@ -293,7 +294,7 @@ def table_digest(t: _core.Table) -> str:
 
 
 def _first(ours: _core.Table, theirs: _core.Table) -> str:
-    """The first thing in which two tables differ."""
+    """A text on the first difference of two tables."""
     if ours.columns != theirs.columns or len(ours) != len(theirs):
         return f"{len(theirs)} rows in the bundle, {len(ours)} here"
     for i in range(len(ours)):
@@ -305,7 +306,7 @@ def _first(ours: _core.Table, theirs: _core.Table) -> str:
 
 
 def _answers(ours: Path, theirs: Path, found: Found) -> None:
-    """Experiments without packets."""
+    """Compares the answers of experiments without packets."""
     a, b = Answers(ours).found, Answers(theirs).found
     for key, x in a.items():
         found.runs += 1
@@ -320,13 +321,13 @@ def _answers(ours: Path, theirs: Path, found: Found) -> None:
 
 
 def _texts(ours: Path, theirs: Path, again: Sequence[Experiment], found: Found) -> None:
-    """Verdicts, tables and scenarios."""
+    """Compares verdicts, tables and scenarios."""
     ids = {e.id for e in again}
     x, y = _json(ours / "study.json"), _json(theirs / "study.json")
     if not isinstance(y, dict) or not all(_are_tables(y.get(key)) for key in ("sections", "verdicts")):
         found.differences.append("study.json cannot be read")
         return
-    # Arithmetic has no experiment of its own.
+    # Rows of arithmetic belong to no experiment.
     sections = [s for s in y.get("sections", []) if s.get("id") in ids]
     left_out = {s.get("id") for s in y.get("sections", [])} - ids
     rows = [v for v in y.get("verdicts", []) if v.get("experiment") not in left_out]
@@ -370,7 +371,7 @@ def _json(path: Path) -> Any:
 
 
 def _lines(ours: Path, theirs: Path, name: str, keep: Callable[[Any], bool] = lambda _: True) -> list[str]:
-    """A text or a table of CSV, line by line, of the lines that are compared."""
+    """The differences of a text or a CSV table, line by line, for the lines that are compared."""
     a, b = ([x for x in rows if keep(x)] if (rows := _rows(d / name)) is not None else None for d in (ours, theirs))
     return _said(name, a, b) if b is not None else [f"{name} is missing"]
 
@@ -391,7 +392,7 @@ def _said(name: str, ours: Any, theirs: Any) -> list[str]:
 
 
 def _differences(at: str, a: Any, b: Any) -> Iterator[tuple[str, Any, Any]]:
-    # What is read back from JSON has lists where this program has tuples.
+    # Data from JSON have lists in place of this program's tuples.
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)) and len(a) == len(b):
         for i, (x, y) in enumerate(zip(a, b, strict=True)):
             yield from _differences(f"{at}[{i}]", x, y)

@@ -1,11 +1,12 @@
-"""What the sources' words ask for: "almost", "about", "match". One limit a word, for all rows (`words.toml`).
+"""The limits that the sources' words mean: "almost", "about", "match". Each word has one limit for all rows
+(`words.toml`).
 
-A check names its word, and has no limit of its own:
+A check that names its word has no limit of its own:
 
     check = [{ of = "drr", word = "about", value = 40 }, { of = "dsdrr", near = "qsdrr", word = "match" }]
 
-`value` is what the source says, and 1 where a ratio is asked for; `gain = 30` is 30 % above, and the word is about the
-gain. A statement whose sentence has a word of the table and whose checks have limits of their own says why
+`value` is the value of the source, and 1 for a ratio. `gain = 30` means 30 % above, and the word then applies to the
+gain. If a sentence has a word of the table, but its checks have their own limits, the statement gives the reason
 (`own_limit`).
 """
 
@@ -22,7 +23,7 @@ from tailback.study.data.files import Table, read_table, read_toml
 from tailback.study.errors import StudyError
 
 FILE = Path(__file__).with_suffix(".toml")
-#: What is in brackets in a sentence is what is asked here, and not of the source.
+#: The text in brackets in a sentence is ours and not the source's.
 _OURS = re.compile(r"\([^)]*\)")
 
 
@@ -40,26 +41,26 @@ class LimitWord(Table, kw_only=True, frozen=True):
         return (-math.inf, value - low) if self.side == "below" else (value - low, value + high)
 
     def gain(self, percent: float) -> tuple[float, float]:
-        """The same of a ratio that lies so many per cent above 1, or below it."""
+        """The range for a ratio that is this many per cent above 1, or below it."""
         low, high = sorted(percent * (1 + x) for x in (-self.share[0], self.share[1]))
         return 1 + low / 100, 1 + high / 100
 
 
 @functools.cache
 def words() -> dict[str, LimitWord]:
-    """All, by name."""
+    """All words, by name."""
     return {name: read_table(LimitWord, table, FILE, name) for name, table in read_toml(FILE).items()}
 
 
 def word(name: str) -> LimitWord:
-    """Raises `StudyError` for a word that there is not."""
+    """The word of this name. Raises `StudyError` for an unknown word."""
     if name not in words():
         raise StudyError(f'there is no word "{name}"; there are: {", ".join(words())}')
     return words()[name]
 
 
 def said(sentence: str) -> list[str]:
-    """The words of the table that a sentence has, outside of brackets."""
+    """The words of the table that are in a sentence, outside of brackets."""
     rest, names = _OURS.sub("", sentence), []
     forms = [(form, name) for name, w in words().items() for form in w.forms]
     for form, name in sorted(forms, key=lambda f: -len(f[0])):
@@ -69,5 +70,5 @@ def said(sentence: str) -> list[str]:
 
 
 def exceptions(sentence: str, own_limit: str, named: Iterable[str], limited: bool) -> list[str]:
-    """Words of a sentence that no check names, though checks have limits, and no reason is given."""
+    """The words of a sentence that no check names, if checks have limits and no reason is given."""
     return [] if own_limit or not limited else [w for w in said(sentence) if w not in set(named)]

@@ -23,7 +23,7 @@ from tailback.study.samples import Samples
 from tailback.study.study import Study
 from tailback.study.work.course import Spent
 
-#: Columns of verdicts.csv, and the verdict's attributes they show.
+#: The columns of verdicts.csv, and the verdict's attributes that they show.
 COLUMNS = (
     ("id", "id"),
     ("source", "source"),
@@ -54,7 +54,7 @@ class Reproduction:
     seeds: int
     seconds: float
     spent: Spent
-    #: The files of its runs.
+    #: The files of the reproduction's runs.
     stored_in: list[Path]
     failed: list[str] = field(default_factory=list)
 
@@ -64,7 +64,7 @@ class Reproduction:
 
 
 def write(r: Reproduction, overrides: list[str], command: str) -> None:
-    """study.json, the verdicts as JSON, CSV and Markdown, and the report."""
+    """Writes study.json, the verdicts as JSON, CSV and Markdown, and the report."""
     told = _told(r, overrides, command)
     (r.out / "scenarios").mkdir(exist_ok=True)
     for name, text in told.scenarios.items():

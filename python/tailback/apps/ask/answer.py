@@ -32,7 +32,7 @@ class Answer(ABC, Generic[M]):
 
     @abstractmethod
     def document(self) -> dict[str, Any]:
-        """The entries of the JSON document beside measures and differences."""
+        """The entries of the JSON document other than measures and differences."""
 
     @checked
     def write_page(self, folder: str | os.PathLike[str], figures: Sequence[str] = ()) -> Path:
@@ -51,7 +51,7 @@ class Answer(ABC, Generic[M]):
         return tables(self.ranking)
 
     def to_dict(self) -> dict[str, Any]:
-        """What the command prints with `--json`."""
+        """The document that the command prints with `--json`."""
         made = self.document() | {
             "seeds": self.seeds,
             "confidence_of_better": CONFIDENCE,

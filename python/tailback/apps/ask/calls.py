@@ -1,8 +1,9 @@
-"""Video that adapts its rate, of a call or alone: what home lines and links take for it.
+"""The settings of video that adapts its rate, in a call or alone, for home lines and links.
 
-A call of today is audio and video. The audio keeps its rate, as that of a browser does by default; the video follows a
-rate control. It begins at 300 kbit/s and has at most 2.5 Mbit/s, as in a browser, and 30 frames a second with the sizes
-of RFC 8593. A stream that somebody watches is the same video, one way; without a rate control it keeps 2.5 Mbit/s.
+A call of today is audio and video. The audio has a constant rate, as in a browser by default, and the video follows a
+rate control. The video begins at 300 kbit/s and has at most 2.5 Mbit/s, as in a browser. The video has 30 frames a
+second with the sizes of RFC 8593. A stream that somebody watches is the same video in one direction. Without a rate
+control the stream keeps 2.5 Mbit/s.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ MARK = "AF41"
 
 
 def control(given: str | None, has_video: bool, slowest_bps: float, add: str) -> str:
-    """The rate control that was asked for; empty without one. `add` says how a question gets a call or a stream. Raises
-    `LinkError`."""
+    """The requested rate control; empty if none was requested. `add` is the remedy in the message if there is no video.
+    Raises `LinkError`."""
     if given is None:
         return ""
     if given.endswith(".py"):
@@ -47,7 +48,8 @@ def control(given: str | None, has_video: bool, slowest_bps: float, add: str) ->
 
 
 def video(adapt: str) -> dict[str, Any]:
-    """One direction of the video, as a group of flows has it; it keeps its largest rate without a rate control."""
+    """One direction of the video, as keys of a group of flows. Without a rate control the video keeps its largest
+    rate."""
     encoder: dict[str, Any] = {"kind": "video", "preset": "rfc8593"}
     most = f"{MOST_BPS:.0f}bps"
     carried: dict[str, Any] = {RATE.transport: {RATE.key: adapt, "max_rate": most}} if adapt else {}
@@ -59,7 +61,7 @@ def video(adapt: str) -> dict[str, Any]:
 
 
 def streamed(adapt: str) -> str:
-    """What a stream is, in a sentence."""
+    """A sentence that describes a stream."""
     if not adapt:
         return f"video that keeps {MOST_BPS / 1e6:g} Mbit/s"
     return f"video that adapts ({adapt}), from {START_BPS / 1e3:g} kbit/s to at most {MOST_BPS / 1e6:g} Mbit/s"

@@ -11,7 +11,7 @@ from tailback.runs.campaign.progress import HowFar, ProgressLine, Tell, span
 
 class Course:
     """Counts the runs of a question. `each` is the number of runs for one seed of a candidate. `others` is the number
-    of other runs; each takes the share `part` of the time of such a run."""
+    of other runs. Each other run takes the share `part` of the time of a candidate's run."""
 
     def __init__(
         self, trial: Trial, tell: Tell, candidates: int, *, each: int = 1, others: int = 0, part: float = 1.0
@@ -31,8 +31,8 @@ class Course:
             self.far.total, self.far.work = self.far.total + more, self.far.work + more
 
     def ended(self, runs: int, results: _core.Results, *, counted: bool = True) -> None:
-        """Notes that so many runs have ended, with these results. Stored runs took no time here. Runs that are not
-        `counted` do not enter the estimate of the time of a seed."""
+        """Notes that so many runs have ended, with these results. Stored runs cost no time. Runs that are not `counted`
+        do not enter the estimate of the time of a seed."""
         reports = list(results.reports)
         for row in results.runs.rows() if counted else ():
             took = reports[row["run"]]["cpu_s"] if row["run"] < len(reports) else 0.0

@@ -1,5 +1,5 @@
-"""Reads the options of a question: quantities with units, words of a list, names of models. All raise the same
-error."""
+"""Reads the options of a question: quantities with units, words of a list, names of models. All functions raise the
+same error."""
 
 from __future__ import annotations
 

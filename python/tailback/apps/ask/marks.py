@@ -1,5 +1,5 @@
 """How the senders of a question respond to congestion marks: the default of ECN at hosts, and sentences about senders
-that do not fit it."""
+that do not fit this default."""
 
 from __future__ import annotations
 

@@ -28,10 +28,10 @@ class Measure(Generic[Q, R]):
     value: Callable[[R], float]
     #: A smaller difference does not matter, even if it is significant.
     least: float = 0.0
-    #: Whether the question has the traffic that it measures.
+    #: Whether the question has the traffic that this quantity measures.
     asked: Callable[[Q], bool] = lambda question: True
-    #: Half of the range of an effect that the model leaves out. It is added to a mean and to the half-width of its
-    #: interval.
+    #: Half of the range of an effect that the model leaves out. This half is added to a mean and to the half-width of
+    #: its interval.
     unsure: Callable[[Q], float] = lambda question: 0.0
 
     def matters(self, question: Q) -> float:

@@ -34,7 +34,7 @@ class Turn:
     """One step of a dialogue: its action `what`, and the arguments of the action."""
 
     at_ns: int
-    #: Its text.
+    #: The line number of the step, and its text.
     number: int
     text: str
     what: str

@@ -1,8 +1,9 @@
 """The kernel's TCP as the subject of dialogues: its connections go to a TUN device whose far end is played here.
 
-A separate process has its own network namespace, so nothing on the machine changes. It connects a socket to an address
-behind the device and answers the handshake itself; then the dialogue says which segments arrive. Windows and timers are
-read from `tcp_info`. Time is real, so a segment that a timer sends may be seen a little later than its step says.
+A separate process has its own network namespace, so nothing on the machine changes. This process connects a socket to
+an address behind the device and answers the handshake itself. Then the dialogue gives the arriving segments. Windows
+and timers are read from `tcp_info`. Time is real, so a segment that a timer sends may be seen a little later than its
+step says.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The other end of a dialogue with a `path`: a receiver that answers every segment, and the path to it.
 
 The receiver acknowledges each segment on arrival and reports segments out of order (RFC 2018: the block with the newest
-segment first). It echoes marks until the sender answers with CWR (RFC 3168), or echoes each mark separately (RFC 8257).
+segment first). The receiver echoes marks until the sender answers with CWR (RFC 3168), or it echoes each mark
+separately (RFC 8257).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class SentSegment:
     #: Whether it is a retransmission.
     again: bool = False
     flags: frozenset[str] = frozenset()
-    #: Its ECN code point.
+    #: The ECN code point of the segment.
     ecn: str = "not-ect"
     stamp: int | None = None
     payload: int = PAYLOAD

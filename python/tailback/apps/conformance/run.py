@@ -44,7 +44,8 @@ Make = Callable[[Dialogue], Subject]
 
 
 def try_line(line: Dialogue, subject: Subject, accurate: bool) -> str:
-    """The place where a line failed; empty if it holds. With `accurate`, each acknowledgement echoes its own mark."""
+    """The place where a line failed; empty if it holds. With `accurate`, each acknowledgement echoes the mark of its
+    own segment."""
     try:
         play(line.steps, subject, FarEnd(accurate=accurate, dsack=False))
     except NotKept as e:

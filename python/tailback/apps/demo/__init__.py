@@ -1,7 +1,7 @@
 """The command `demo`, which shows the program in three figures.
 
-`pictures.py` has the pictures: which scenario and disciplines each needs, how it is drawn, and what is said of it.
-`make.py` runs them and writes the folder, `page.py` the page.
+`pictures.py` defines the pictures: the scenario, the disciplines, the drawing and the text of each. `make.py` runs the
+scenarios and writes the folder. `page.py` writes the page.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Runs the scenarios of the pictures, and writes the folder.
 
-What a folder of the demo holds:
+A folder of the demo has these files:
 
     demo.html              the page
     queue/, goodput/, ...  results of each picture, with scenario.toml and figures/
@@ -22,7 +22,7 @@ from tailback.runs.campaign.plan import Plan
 from tailback.runs.campaign.progress import HowFar, ProgressLine
 from tailback.runs.result import RunError
 
-#: CPU seconds for loading what draws, and for the page.
+#: CPU seconds for loading the libraries that draw, and for the page.
 BESIDE_S = 0.6
 
 

@@ -58,7 +58,7 @@ def page(shown: Sequence[PagePart], out: Path, seed: int) -> str:
 
 
 def _next(out: Path) -> list[tuple[str, str]]:
-    """A command, and what it does."""
+    """A command, and its effect in words."""
     delay = str(out / "delay" / "scenario.toml")
     return [
         (_command("run", delay, "--set", f"link.{LINK}.queue.kind=pie"), "sends the call through another discipline"),

@@ -53,10 +53,10 @@ class Seen:
 
 @dataclass(frozen=True)
 class Picture:
-    #: Of its folder, and of the scenario in `examples/demo`.
+    #: The name of its folder, and of its scenario in `examples/demo`.
     name: str
     queues: tuple[str, ...]
-    #: CPU seconds of its runs and of drawing it, about.
+    #: About how many CPU seconds its runs and its drawing take.
     cost_s: float
     see: Callable[[Picture, Any], Seen]
 

@@ -8,7 +8,7 @@
     env = tailback.gym.QueueEnv(interval="10ms")                        # drop and mark probability of a queue
     envs = tailback.gym.CongestionVectorEnv(16)                         # many of them on all cores
 
-`tailback.gym.policy` runs what was learnt as a congestion control of a scenario; it needs no Gymnasium.
+`tailback.gym.policy` runs a learnt policy as a congestion control of a scenario, and needs no Gymnasium.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ SeenNumbers = NDArray[np.float32]
 
 
 class SteppedEnv(gymnasium.Env[SeenNumbers, Any]):
-    """A run of one of several scenarios under an agent. It belongs to the thread that made it."""
+    """A run of one of several scenarios under an agent. The environment belongs to the thread that made it."""
 
     metadata = {"render_modes": []}
 
@@ -58,9 +58,9 @@ class SteppedEnv(gymnasium.Env[SeenNumbers, Any]):
 
 class CongestionEnv(SteppedEnv):
     """An agent steers the window of the flow whose congestion control is `agent`, or with `action="rate"` its pacing
-    rate: an action a in [-1, 1] multiplies it by 2^a. It acts after each `interval`, or, with None, after each ACK.
-    A window is between a segment and 100000. A rate is between 800 bit/s and 1 Tb/s and begins at an initial window in
-    100 ms; the window is then the largest.
+    rate: an action a in [-1, 1] multiplies it by 2^a. The agent acts after each `interval`, or after each ACK if
+    `interval` is None. A window is between a segment and 100000. A rate is between 800 bit/s and 1 Tb/s, and begins at
+    an initial window in 100 ms. With a rate, the window has its largest value.
 
     `scenarios` is one scenario or several; each run takes one of them by chance. The reward of a step is the share of
     the slowest line that was used, less `delay_weight` times the queueing delay in round trips, less `loss_weight`
@@ -93,9 +93,9 @@ class QueueEnv(SteppedEnv):
     """An agent sets the probabilities with which the queue of a link drops and marks arriving packets, after each
     `interval`.
 
-    `port` is the link, `NAME.reverse` its other direction; the queue is a FIFO of `buffer`, whatever the scenario has
-    there. The reward of a step is the share of the line that was used, less `delay_weight` times the mean wait in units
-    of 100 ms, less `loss_weight` times the share dropped.
+    `port` is the link, and `NAME.reverse` its other direction. The queue is a FIFO of size `buffer`, which replaces the
+    queue of the scenario. The reward of a step is the share of the line that was used, less `delay_weight` times the
+    mean wait in units of 100 ms, less `loss_weight` times the share dropped.
 
     >>> import tailback.gym
     >>> env = tailback.gym.QueueEnv()

@@ -1,4 +1,4 @@
-"""Many environments on all cores. Each has the same runs as the single environment with its seed."""
+"""Many environments on all cores. Each of them has the same runs as the single environment with its seed."""
 
 from __future__ import annotations
 

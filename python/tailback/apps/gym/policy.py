@@ -1,10 +1,10 @@
-"""A learnt policy as a congestion control of a scenario. It gets the observations of its environment, and its actions
-have the same effect.
+"""A learnt policy as a congestion control of a scenario. The policy gets the same observations as in its environment,
+and its actions have the same effect.
 
     tcp = {"congestion": tb.congestion(TrainedPolicy, file="policy.json")}
 
-It acts at the first ACK after each interval, since a connection has no other clock than its ACKs; the environment acts
-at the end of the interval. It does not need Gymnasium.
+The policy acts at the first ACK after each interval, because a connection has no other clock than its ACKs. The
+environment acts at the end of the interval. This module does not need Gymnasium.
 """
 
 from __future__ import annotations
@@ -85,9 +85,9 @@ class TrainedPolicy:
     __module__ = "tailback.gym.policy"
 
     probes = {"action": "1"}
-    #: What is seen counts deliveries.
+    #: The observations count deliveries.
     wants_rate = True
-    #: The parameter's file; its contents decide a run as the code does.
+    #: The parameter that names a file. The contents of this file decide a run, as the code does.
     file_parameters = ("file",)
 
     def __init__(self, rules: _core.ControlRules, *, file: str) -> None:

@@ -31,7 +31,7 @@ class Conversation:
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self.send = send
         self._runs = Latest(send, lambda order, e: self._refuse(e, order.input))
-        #: Whether no state has been asked for yet.
+        #: Whether no state has been requested yet.
         self._first = True
         self._beside = ThreadPoolExecutor(1, thread_name_prefix="lab-beside")
         self._packets, self._stop = Packets(), _core.Stop()

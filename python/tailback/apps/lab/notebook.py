@@ -1,5 +1,5 @@
 """The lab as a widget of a notebook, made with anywidget: the same page, with the notebook's kernel in place of the
-server. It includes the engine for notebooks without a kernel."""
+server. The widget includes the engine for notebooks without a kernel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LINE = {"kind": "dumbbell", "rate": "10Mbps", "delay": "1ms"}
 
 @checked
 def view(scenario: Source, beside: str | Mapping[str, Any] | None = None) -> Any:
-    """A widget that shows a scenario with sliders, and a second discipline beside its own.
+    """A widget that shows a scenario with sliders, and a second discipline in addition to the scenario's own.
 
         from tailback.apps.lab.notebook import view
         view(tb.dumbbell(flows=10, bottleneck="50Mbps", rtt="40ms").set(duration="30s"), beside="codel")

@@ -15,12 +15,12 @@ from tailback.core.text.json_text import json_text
 
 #: The files in the order in which they form one module; a file uses names of earlier files.
 PARTS = ("words.js", "carriers.js", "charts.js", "controls.js", "panels.js", "lab.js", "starts.js")
-#: uPlot, with its licence: `tools/vendor_uplot.py` checks and renews it.
+#: uPlot with its licence. `tools/vendor_uplot.py` checks and renews uPlot.
 DRAWS = "uplot/uPlot.iife.min.js"
 #: The engine for a page, compressed, and the licences of all that is in it: `make engine` builds both.
 ENGINE = "engine.wasm.gz"
 LICENCES = "engine-licences.txt"
-#: What a worker runs.
+#: The script that a worker runs.
 WORKER = "engine.js"
 
 
@@ -41,8 +41,8 @@ def style() -> str:
 
 
 def doorstep(nonce: str) -> str:
-    """The page that is served without a token. It takes the token from the address's fragment, which no server or
-    referrer sees, and requests the full page with it."""
+    """The page that is served without a token. This page takes the token from the address's fragment, which no server
+    or referrer sees, and requests the full page with the token."""
     return _text("doorstep.html").replace("NONCE", nonce)
 
 
@@ -69,7 +69,7 @@ def engine() -> str:
 
 
 def licences() -> str:
-    """The licences of what is in a page with the engine, compressed, as text."""
+    """The licences of all software in a page with the engine, compressed, as text."""
     text = f"{_text(LICENCES)}\n\nuPlot\n\n{_text('uplot/LICENSE')}"
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
@@ -108,7 +108,7 @@ def _file(title: str, start: str, blocks: str, *allowed: str) -> str:
 
 
 def _safe(value: Any) -> str:
-    """JSON that may stand in a script element."""
+    """JSON in a form that is safe in a script element."""
     return json_text(value).replace("<", "\\u003c")
 
 

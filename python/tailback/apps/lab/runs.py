@@ -1,4 +1,4 @@
-"""Runs the newest state in its own thread. An older state that still runs is stopped and is not answered.
+"""Runs the newest state in its own thread. If an older state still runs, it is stopped and gets no answer.
 
 The first picture of a page is coarse and the full one follows, so that the user sees a picture while it is computed.
 """

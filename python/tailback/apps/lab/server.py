@@ -1,4 +1,4 @@
-"""The server of the page. It listens on the loopback interface only, and answers only requests with the token.
+"""The server of the page. The server listens on the loopback interface only, and answers only requests with the token.
 
 Every request must have this server as its Host, and a request of a page must come from this server's own page. The
 token is in the fragment of the address, which browsers do not send. The page sends it in a header and as the first
@@ -28,7 +28,7 @@ LIBRARIES = ("starlette", "uvicorn", "websockets")
 PATIENCE_S = 5.0
 #: The longest message of a page, in bytes.
 LONGEST = 1_000_000
-#: What a page may load and do.
+#: The policy for what a page may load and do.
 POLICY = (
     "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; img-src data: blob:; "
     "connect-src 'self' ws://{host}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -1,8 +1,8 @@
 """The tours of the lab. A tour has a question, a prediction to make, runs, the findings of a study, and a claim as
 inequalities on results.
 
-A tour is a file, so that a teacher writes their own (docs/lab.md has the keys). Its claims are checked by the same code
-that reads it. The page lists tours before there is a result, so numpy is imported only where a number is computed.
+A tour is a file, so that a teacher writes their own (docs/lab.md has the keys). The code that reads a tour also checks
+its claims. The page lists tours before there is a result, so numpy is imported only where a number is computed.
 """
 
 from __future__ import annotations

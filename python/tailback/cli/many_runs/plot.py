@@ -1,4 +1,4 @@
-"""`tailback plot`: draw what a folder of results holds."""
+"""`tailback plot`: draws the contents of a folder of results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from tailback.cli import options
 
-#: What --as takes.
+#: The values of `--as`.
 FORMS = ("curves", "map", "box", "cdf")
 
 
@@ -135,7 +135,7 @@ def _drawn(folder: Path, what: str | None, where: dict[str, str], asked: dict[st
 
 
 def _with_scenario(results: Any, place: Path) -> Any:
-    """The results of one scenario know its queues and units."""
+    """The results of one scenario, loaded with the queues and units of that scenario; other results are unchanged."""
     from tailback.core.results.means import labels_of
     from tailback.runs.result import load_result
 

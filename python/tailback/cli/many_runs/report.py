@@ -109,7 +109,7 @@ def _line_of(file: str, out: str) -> str:
 
 
 def _beside(file: str, folder: str, as_json: bool) -> str:
-    """A measurement beside runs."""
+    """Compares a measurement with runs."""
     from tailback.cli.source import reading, results_folder
     from tailback.core.text.json_text import json_text
     from tailback.readers.reading import ReadError

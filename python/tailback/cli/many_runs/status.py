@@ -1,4 +1,4 @@
-"""`tailback status`: what a folder of results holds."""
+"""`tailback status`: shows the contents of a folder of results."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
     if results.store_error is not None:
         raise Failure(f"results cannot be stored in {where}: {os_message(results.store_error)}")
     if how["shard"] is None and results.report["reused"]:
-        # In a sweep that grows, or that ran elsewhere, the runs stored now were not there before.
+        # If a sweep grows or ran elsewhere, some of the runs that are stored now were not in the folder before.
         results.report["reused"] = len(before & set(results.runs.to_list("key")))
     _say(made, results, where, how["shard"], how["as_json"])
     if results.failure is not None:

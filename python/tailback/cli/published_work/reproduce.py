@@ -52,7 +52,7 @@ def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
     indent = " " * (left + 16)
     lines = []
     experiment = None
-    # The tables show the cells. Here they are counted, and only those outside their tolerance are listed.
+    # The tables show the cells. Here the cells are counted, and only the cells outside their tolerance are listed.
     told_cells = {v.experiment: [c for c in verdicts if c.grade and c.experiment == v.experiment] for v in verdicts}
     for v in verdicts:
         if v.experiment != experiment:
@@ -185,7 +185,7 @@ def reproduce(
     except StudyError as e:
         raise click.UsageError(str(e)) from e
     except ReportError as e:
-        # What was written cannot be read back, as where a device stands in its place.
+        # A written file cannot be read back, for example because there is a device in its place.
         raise Failure(str(e)) from e
 
 

@@ -1,4 +1,4 @@
-"""`tailback demo`: what the program is, in three pictures."""
+"""`tailback demo`: shows the program in three pictures."""
 
 from __future__ import annotations
 

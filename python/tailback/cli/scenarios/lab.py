@@ -98,7 +98,7 @@ def _start() -> str:
 
 
 def _adapting(file: str, overrides: tuple[str, ...], adapt: str) -> list[str]:
-    """What gives all video of a scenario this rate control, as `--set` takes it."""
+    """The changes, as `--set` takes them, that give all video of a scenario this rate control."""
     from tailback.cli.source import read
 
     found = [group["name"] for group in read(file, list(overrides)).spec["flows"] if group["traffic"] == "video"]
@@ -150,7 +150,7 @@ def _write(
         text = export.with_runs(state_of(file, overrides, beside), chosen, told)
     else:
         state = state_of(file, overrides, beside)
-        # What cannot be run is said here, and not in the page.
+        # A scenario that cannot be run is refused here and not in the page.
         state.asked("full")
         text = export.with_engine(state, None)
     write_text(Path(to), text)

@@ -1,4 +1,4 @@
-"""`tailback run` and `tailback check`: a scenario file, run or only read."""
+"""`tailback run` and `tailback check`: run a scenario file, or only read it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def run(
     else:
         click.echo(result.summary())
     if result.store_error is not None:
-        # What was computed has been shown; what was stored before is still there.
+        # The computed results have been shown, and the results that were stored before are still there.
         why = os_message(result.store_error)
         raise Failure(f"results cannot be stored in {out}: {why}" if out else why)
     if out and not as_json:

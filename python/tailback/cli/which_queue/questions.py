@@ -116,12 +116,12 @@ def _text(found: Any, opened: bool) -> str:
 
 
 def _first(found: Any) -> None:
-    """On standard error: what is printed in the end does not depend on the way to it."""
+    """Prints the first answer on standard error, so that standard output has only the final answer."""
     click.echo(f"\n{found.first_text()}\n", err=True)
 
 
 def _say(question: str) -> None:
-    """On standard output at once, also where that is a file."""
+    """Prints the question on standard output at once, also if standard output is a file."""
     click.echo(question)
     sys.stdout.flush()
 
@@ -132,7 +132,8 @@ def _as_options(message: str) -> str:
 
 
 def queues(given: Sequence[str], *, pastes: bool = False) -> list[Any]:
-    """Names between commas, and tables; with `pastes` also lines of `tc` and files of them."""
+    """The values of `--queue`: names between commas, and tables; with `pastes` also lines of `tc`, and files with such
+    lines."""
     from tailback.apps.ask.given import LinkError
     from tailback.core.text import toml
     from tailback.readers import queues as readers
@@ -152,13 +153,13 @@ def queues(given: Sequence[str], *, pastes: bool = False) -> list[Any]:
         else:
             choices += [name.strip() for name in text.split(",") if name.strip()]
     if len(given) == len(choices) == 1 and pastes and readers.is_pasted(given[0]):
-        # One alone is compared with what a device has without it.
+        # A single pasted discipline is compared with drop-tail.
         choices.insert(0, readers.beside())
     return choices
 
 
 def _pasted(text: str, before: Sequence[Any]) -> list[dict[str, Any]]:
-    """Lines of `tc` as tables, each with a name of its own; one note says what was left out."""
+    """Lines of `tc` as tables, each with a name of its own; one note names the parts that were left out."""
     from tailback.apps.ask.given import LinkError
     from tailback.cli.errors import say
     from tailback.readers import queues as readers

@@ -1,4 +1,5 @@
-"""`tailback read`: what a file or a pasted text is, what it says in our units, and which command uses it."""
+"""`tailback read`: shows the kind of a file or a pasted text, its contents in our units, and the command that uses
+it."""
 
 from __future__ import annotations
 

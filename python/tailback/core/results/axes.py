@@ -23,9 +23,9 @@ class Scale:
     """The positions of an axis's labels, if they are numbers, and the title of the axis."""
 
     title: str
-    #: In the order in which they are shown.
+    #: The labels, in the order in which they are shown.
     labels: list[str]
-    #: By label; empty for words.
+    #: The place of each label; empty for words.
     places: dict[str, float]
 
     @property

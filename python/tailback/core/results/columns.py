@@ -1,7 +1,7 @@
 """The names of result tables and of their columns.
 
-A column is declared once, beside its values in the engine. The declaration has a long title for pages and axes, a short
-one for headers in a terminal, whether the column names a row, and whether summary tables show it.
+A column is declared once, next to its values in the engine. The declaration has a long title for pages and axes, a
+short one for headers in a terminal, whether the column names a row, and whether summary tables show it.
 """
 
 from __future__ import annotations

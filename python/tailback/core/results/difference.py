@@ -47,7 +47,7 @@ class Difference:
     @property
     def clear(self) -> bool:
         """Whether there is an interval and it excludes zero. If all runs differ by the same amount there is no
-        interval; most often nothing in them is random."""
+        interval. In most such cases nothing in the runs is random."""
         return self.ci95 > 0 and abs(self.difference) > self.ci95
 
     def as_dict(self) -> dict[str, Any]:
@@ -89,10 +89,11 @@ class Differences(list[Difference]):
 
 @checked
 def compare(a: Any, b: Any, columns: Iterable[str] = ()) -> Differences:
-    """What differs between two results (of `run`, `load_result`, `read_results` or a plan), by table, row and column.
+    """The differences between two results (of `run`, `load_result`, `read_results` or a plan), by table, row and
+    column.
 
-    Rows are paired by their labels, names and seeds. Columns that are equal in every run are left out, unless they are
-    asked for by name in `columns`.
+    Rows are paired by their labels, names and seeds. Columns that are equal in every run are left out, unless `columns`
+    has their names.
 
     >>> net = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="droptail")
     >>> a, b = (tb.run(net, duration="2s", overrides=[f"link.bottleneck.rate={r}"]) for r in ("5Mbps", "10Mbps"))

@@ -98,7 +98,7 @@ def _without_flows(result: Any) -> dict[str, Any]:
 
 
 def _flows(table: Any) -> list[dict[str, Any]]:
-    """The rows of flows, without NaN. They are cleaned column by column, since there may be a million rows."""
+    """The rows of flows, without NaN. The rows are cleaned column by column, since there may be a million rows."""
     rows = averages(table, FLOW_KEYS, ci=False)
     for name in rows[0] if rows else ():
         values = [row[name] for row in rows]

@@ -26,7 +26,7 @@ import numpy as np
 from tailback import _core
 from tailback.core.results.columns import column, first_key, joined
 
-#: The column for which the name of a group stands.
+#: The column that the name of a group means.
 GOODPUT = "goodput_bps_sum"
 
 _TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)|([A-Za-z_][\w-]*(?:\.[A-Za-z_]\w*)?)(\[[^\]]*\])?|(.))")

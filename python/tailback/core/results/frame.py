@@ -1,4 +1,5 @@
-"""A table made in Python: columns with units and meanings, as those of the engine, for data frames and notebooks."""
+"""A table made in Python. The columns of this table have units and meanings, like those of the engine, for data frames
+and notebooks."""
 
 from __future__ import annotations
 

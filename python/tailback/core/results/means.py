@@ -10,7 +10,7 @@ from typing import Any
 
 from tailback.core import stats
 
-#: Columns that say which run a row is of.
+#: Columns that identify the run of a row.
 PLAN = ("run", "replication", "seed", "key")
 
 #: Tables that have a row only if something happened; a run without the row counts as zero.

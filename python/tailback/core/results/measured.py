@@ -92,7 +92,7 @@ class ByRun:
         return points
 
     def named(self, labels: Sequence[str]) -> list[tuple[Name, np.ndarray]]:
-        """The runs that count of each point, by the values of these labels, in the order of the plan."""
+        """The counted runs of each point, by the values of these labels, in the order of the plan."""
         runs = self.runs
         at = np.flatnonzero(runs.counted)
         runs_of: dict[Name, list[int]] = {}
@@ -102,7 +102,7 @@ class ByRun:
         return [(name, np.asarray(mine)) for name, mine in runs_of.items()]
 
     def against(self, axis: str, label: str) -> ByRun:
-        """Each value divided by that of the run with the same seed and other labels, but with `label` on `axis`."""
+        """Each value divided by the value of the run that has `label` on `axis` and the same seed and other labels."""
         runs = self.runs
         if axis not in runs.labels:
             raise ExpressionError(f'there is no axis "{axis}"; axes are {", ".join(runs.labels) or "none"}')

@@ -118,7 +118,7 @@ def _own_fields(values: Mapping[str, float]) -> dict[str, Any]:
 
 
 def _state(values: Mapping[str, float]) -> str:
-    """The state in the words of RFC 9002; empty if the probes do not tell it."""
+    """The state in the words of RFC 9002; empty if the probes do not show the state."""
     if values.get("phase") == 1:
         return "recovery"
     if "cwnd" not in values or "ssthresh" not in values:

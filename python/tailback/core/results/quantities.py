@@ -40,7 +40,7 @@ def shown(unit: str, values: Iterable[float]) -> UnitShown:
     sign, least, most = _SIGNS[unit]
     sizes = np.abs(np.asarray(list(values) if not isinstance(values, np.ndarray) else values, float)).ravel()
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
-    # The largest decides, unless few are as large.
+    # The largest value decides, unless only a few values are as large.
     largest = float(np.quantile(sizes, 0.95)) if sizes.size else 1.0
     fitting = [(f, p) for f, p in _PREFIXES if least <= f <= most]
     factor, prefix = next(((f, p) for f, p in fitting if largest >= f * 0.9995), fitting[-1])

@@ -38,12 +38,12 @@ class KeyDifference:
 
 @dataclass(frozen=True)
 class SettingDifference:
-    """What the scenarios of two results differ in."""
+    """The differences between the scenarios of two results."""
 
     #: A sentence for each port whose queue marks in one of the two and drops in the other.
     marking: list[str] = field(default_factory=list)
     keys: list[KeyDifference] = field(default_factory=list)
-    #: Points that both have.
+    #: The number of points that both results have.
     points: int = 0
     #: Whether different builds of the program made the two results.
     builds: bool = False
@@ -68,7 +68,7 @@ class SettingDifference:
 
 
 def between(a: Path, b: Path) -> SettingDifference:
-    """What two folders of results differ in, over the points that both have."""
+    """The differences between the scenarios of two folders of results, at the points that both folders have."""
     made_a, made_b = manifest.read(a), manifest.read(b)
     points_a, points_b = dict(_points(made_a)), dict(_points(made_b))
     common = [labels for labels in points_a if labels in points_b]

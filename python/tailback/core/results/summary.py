@@ -98,7 +98,7 @@ def with_values(columns: Iterable[ColumnRow], rows: Sequence[Mapping[str, Any]])
 
 
 def side_by_side(names: Sequence[Sequence[str]], cells: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Puts columns beside those that identify the rows. Columns that do not fit stand below, beside the same row
+    """Puts columns beside those that identify the rows. Columns that do not fit are below, beside the same row
     names."""
     blocks = [[*names]]
     used = lead = sum(max(map(len, column)) + GAP for column in names) - GAP
@@ -137,7 +137,7 @@ def scale(unit: str, values: Sequence[float], places: int = 6) -> tuple[str, Cal
     if unit == "%":
         factor = 0.01
     elif unit in ("bit/s", "s"):
-        # A second is not made larger, and nothing smaller than a bit per second is worth a prefix.
+        # Seconds get no prefix for larger units, and bits a second no prefix for smaller ones.
         fitting = [(f, p) for f, p in _PREFIXES if (f <= 1 if unit == "s" else f >= 1)]
         factor, prefix = next(((f, p) for f, p in fitting if largest >= f), (1.0, ""))
         name = f"{prefix}{'bps' if unit == 'bit/s' else 's'}"
@@ -171,5 +171,5 @@ def as_cell(value: float, half: float = math.nan, most: int = 6) -> NumberCell:
 
 
 def number(value: float, half: float = math.nan, most: int = 6) -> str:
-    """The same as one text."""
+    """A value and half of its interval as one text (see `as_cell`)."""
     return as_cell(value, half, most).joined()

@@ -45,7 +45,7 @@ class MeansTable:
     columns: list[ShownColumn]
 
     def text(self, form: str) -> str:
-        """As LaTeX (`tex`), Markdown (`md`) or CSV (`csv`)."""
+        """The table as LaTeX (`tex`), Markdown (`md`) or CSV (`csv`)."""
         return {"tex": self._latex, "md": self._markdown, "csv": self._csv}[form]()
 
     def _cells(self, plus_minus: str) -> list[list[str]]:
@@ -56,7 +56,7 @@ class MeansTable:
         return [*self.heads, *(label(c.title, c.unit.unit) for c in self.columns)]
 
     def _latex(self) -> str:
-        """Needs \\usepackage{booktabs}."""
+        """The table as LaTeX, which needs \\usepackage{booktabs}."""
         form = "l" * len(self.heads) + "r" * len(self.columns)
         head = " & ".join(_stacked(t, "l" if i < len(self.heads) else "r") for i, t in enumerate(self._titles()))
         rows = [" & ".join(_escaped(c) for c in row).replace("±", "$\\pm$") for row in self._cells(" ± ")]

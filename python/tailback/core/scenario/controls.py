@@ -8,7 +8,7 @@
 The constructor's parameters after the first are the parameters of the control or transport, with their defaults. The
 class attribute `probes` names the attributes that can be recorded, with their units.
 
-Every run imports this; the reader of TOML is imported only where Python reads a text.
+Every run imports this module. The module imports the reader of TOML only if a text is read in Python.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tailback.core.text.plain import plain
 class Kind(NamedTuple):
     """A kind of class, and its contract."""
 
-    #: The key by which a scenario names one, and the family of its models.
+    #: The key by which a scenario names a class of this kind, and the family of its models.
     path: str
     family: str
     title: str
@@ -46,12 +46,12 @@ class Kind(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The key of a scenario that names one."""
+        """The last part of the key by which a scenario names a class of this kind."""
         return self.path.rpartition(".")[2]
 
     @property
     def transport(self) -> str:
-        """The key of the table that it stands in."""
+        """The key of the table that contains this key."""
         return self.path.split(".")[-2]
 
     def check(self, control: str, params: Mapping[str, Any], said: str) -> None:
@@ -95,21 +95,21 @@ _KINDS: dict[type, str] = {bool: "bool", int: "int", float: "float", str: "str"}
 _MOST: dict[type, float] = {bool: 1.0, int: 2.0**53, float: sys.float_info.max, str: 2.0**53}
 
 
-#: The class for which each name stands: the last one given.
+#: The class of each name. If several classes have the name, it is the last one that was given.
 _LATEST: dict[str, type] = {}
 
 
 class ControlGiven:
     """A control and its parameters, as a scenario takes them."""
 
-    #: The function that makes it, and its kind.
+    #: The name of the function that makes this object, and the kind of control.
     made_by: ClassVar[str]
     of: ClassVar[Kind]
 
     def __init__(self, kind: str, params: Mapping[str, Any], control: type | None = None) -> None:
         self.kind = kind
         self.params = dict(params)
-        #: The class for which the name stood, if it is the user's own.
+        #: The class of the name `kind`, if it is the user's own.
         self.control = control
 
     @classmethod
@@ -237,15 +237,15 @@ def stack(transport: str | type, **params: Any) -> StackGiven:
 
 
 def sender(given: Any) -> CongestionGiven | StackGiven:
-    """A congestion control, or a transport whose connections take the place of TCP's: what the methods of the class
-    say. Raises `ScenarioError`."""
+    """A congestion control, or a transport that replaces TCP; the methods of the class decide which. Raises
+    `ScenarioError`."""
     if isinstance(given, (CongestionGiven, StackGiven)):
         return given
     match = NAMED.fullmatch(given) if isinstance(given, str) else None
     try:
         own = loaded(match["path"], match["name"]) if match else given
     except FileError:
-        # What is wrong is said below.
+        # The functions below report the error.
         own = None
     return stack(given) if kind_of(own) is STACK else congestion(given)
 
@@ -285,9 +285,9 @@ def register(control: Any, name: str | None = None, kind: Kind | None = None) ->
 
 
 def kind_of(control: Any, asked: Kind | None = None) -> Kind | None:
-    """The kind of a class by its methods. This is a kind all of whose methods the class has; if there is none, a kind
-    of which it has one method. Of several kinds, the requested one counts, since a transport may also have a method
-    `on_ack`."""
+    """The kind of a class by its methods. The class has all methods of its kind. If it has all methods of no kind, its
+    kind is one of which it has one method. Of several kinds, the requested one counts, since a transport may also have
+    a method `on_ack`."""
     kinds = sorted(KINDS, key=lambda kind: kind is not asked)
     fits = (kind for enough in (all, any) for kind in kinds if enough(hasattr(control, m) for m, _ in kind.methods))
     return next(fits, None)

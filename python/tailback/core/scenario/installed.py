@@ -22,7 +22,7 @@ _SENTENCE = re.compile(r".*?\.(?= |$)")
 
 
 class Example(NamedTuple):
-    #: Its name for commands; a program keeps its ending.
+    #: The name of the example for commands; a program keeps its ending.
     name: str
     path: Path
 
@@ -51,8 +51,9 @@ def examples() -> list[Example]:
 
 
 def found(name: Path, beside: Path = Path()) -> Path:
-    """The file, relative to the folder `beside`. If it does not exist, the installed file of this name is taken, and a
-    line says so. In a folder without such a file, `first-run` and `examples/first-run.toml` are the same scenario."""
+    """The file, relative to the folder `beside`. If it does not exist, the installed file of this name is taken, and
+    a line reports this. In a folder without such a file, `first-run` and `examples/first-run.toml` are the same
+    scenario."""
     path = beside / name
     ours = _installed(name)
     # Unlike the methods of `Path`, these accept a name of any length.

@@ -20,7 +20,8 @@ _DEPENDS = "cannot be known"
 
 def check_names(document: Mapping[str, Any], path: str, part: str = "") -> None:
     """Raises `tailback.ScenarioError` for the first unknown key, model or profile below `path`, and for the first value
-    that its key cannot have. `part` names what stands at that path, for messages; without it the whole is a network.
+    that its key cannot have. `part` is the name of the part at that path, for messages; without `part` the whole is a
+    network.
 
     Values that may depend on later parts are not checked: names of links, groups and nodes, probes, and amounts in
     products of rate and delay.
@@ -28,7 +29,7 @@ def check_names(document: Mapping[str, Any], path: str, part: str = "") -> None:
     try:
         text = json.dumps({"duration": "1s", **document})
     except (TypeError, ValueError, RecursionError):
-        # No scenario can hold it; the reader reports the place.
+        # No scenario can have this value. The reader reports the place.
         return
     try:
         # Read as for a training environment, since the network may be for an agent.

@@ -1,6 +1,6 @@
 """Loads classes from users' files, named as `FILE.py:CLASS`.
 
-Every run imports this; `hashlib` is imported only when there is such a file.
+Every run imports this module. The module imports `hashlib` only if a scenario names such a file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def loaded(path: str, name: str, near: Iterable[Path] = ()) -> Any:
     """The class `name` of a file. The file is searched in the folders `near` and then in the current folder. Raises
     `FileError`.
 
-    No file is written beside it. A file that has not changed is run once.
+    No file is written beside the user's file. A file that has not changed is run once.
     """
     folders = [*near, Path()]
     file = next((where for folder in folders if (where := folder / path).is_file()), None)
@@ -48,7 +48,7 @@ def loaded(path: str, name: str, near: Iterable[Path] = ()) -> Any:
 
 
 def _module(file: Path, path: str) -> ModuleType:
-    """The module of a file. It is compiled here, so that Python makes no cache folder beside it."""
+    """The module of a file. The file is compiled here, so that Python makes no cache folder beside the file."""
     try:
         source = file_bytes(file)
     except OSError as e:
@@ -66,7 +66,7 @@ def _module(file: Path, path: str) -> ModuleType:
     # The same name in every folder.
     module.__dict__["__own_name__"] = file.stem
     sys.modules[name] = module
-    # As for a script, modules beside it can be imported.
+    # As for a script, modules in the same folder can be imported.
     sys.path.insert(0, str(where.parent))
     try:
         exec(compile(source, str(where), "exec"), module.__dict__)

@@ -59,7 +59,7 @@ def _of_path(path: str, name: str | None) -> tuple[str, Kind, str]:
     """Reads a pipe here, so that Ctrl-C interrupts the wait for it. A file is left to the Rust reader, which reports
     its errors."""
     place = found(Path(path))
-    # Otherwise messages have the path as it was written.
+    # A path that is not replaced stays as it was written, for messages.
     path = path if place == Path(path) else str(place)
     label = name or plain(path)
     try:
@@ -163,9 +163,10 @@ def load_scenario(
 
     `source` is a path, the name of an installed example, TOML or JSON text, a dict, or a network of the builder;
     `overrides` are texts such as `"link.bottleneck.rate=5Mbps"`, or a dict of paths and values. Raises
-    `tailback.ScenarioError`, whose text says where and what to write instead. A network with a queue written in Python
-    is refused: no text can hold it. A congestion control named as `FILE.py:CLASS` is read from that file, beside the
-    scenario or in this folder, which runs its code; not so with `code=False`, for texts from elsewhere.
+    `tailback.ScenarioError`, whose text names the place and says what to write instead. A network with a queue written
+    in Python is refused, because no text can contain the queue. A congestion control named as `FILE.py:CLASS` is read
+    from that file, beside the scenario or in this folder, and this runs the code of the file. With `code=False`, for
+    texts from elsewhere, the file is not read.
 
     >>> net = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="codel")
     >>> tb.load_scenario(net, overrides=["duration=5s"]).duration_s
@@ -175,7 +176,7 @@ def load_scenario(
     tailback.ScenarioError: ...
     """
     if queues_of(source):
-        # Says why, and what to do instead.
+        # This call raises the error with the reason and the remedy.
         source.to_dict()
     return read(source, override_texts(overrides), name, code=code)
 
@@ -188,8 +189,9 @@ def read(
     *,
     code: bool = True,
 ) -> _core.Scenario:
-    """The scenario. It may have Python classes if the source is a network that has them. With `classes` it may have
-    them too; the caller then gives them to the run or runs nothing. `code` is as in `load_scenario`."""
+    """The scenario. A scenario may have Python classes if the source is a network with such classes, or if `classes`
+    is true. In the second case the caller gives the classes to the run, or runs nothing. `code` is as in
+    `load_scenario`."""
     text, kind, label = as_text(source, name)
     texts = list(overrides)
     if code:
@@ -212,7 +214,8 @@ def _find(text: str, kind: Kind, overrides: Iterable[str], near: Iterable[Path] 
 
 
 def stored(path: Path) -> _core.Scenario:
-    """The scenario of a folder of results. It is read and not run, so its classes and traces need not be available."""
+    """The scenario of a folder of results. This scenario is read and not run, so its classes and traces need not be
+    available."""
     text = _peek(path)
     controls.stand_ins(text, "toml")
     try:

@@ -1,6 +1,6 @@
 """Fingerprints of the code that decides a run's results: the simulator's source, and that of disciplines in Python.
 
-Every run imports this; `hashlib` is imported only when there is code in Python.
+Every run imports this module. The module imports `hashlib` only if there is code in Python.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class Answers:
         return Computed(a["values"], a["series"])
 
     def costs(self) -> dict[str, float]:
-        """CPU seconds by what was computed, without the seed; for a live run its duration."""
+        """The CPU seconds of each computed point, without the seed; for a live run, its duration."""
         return {a["of"]: float(a["cpu_s"]) for a in self.found.values()}
 
     def add(self, key: str, of: str, answer: dict[str, Any], cpu_s: float) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 #: Seeds of runs are below this.
 SEEDS = 2**63
-#: Replications of a point.
+#: The most replications of a point.
 MOST_REPLICATIONS = 1_000_000
-#: Counts whose own limit the reader of scenarios knows.
+#: The limit for counts for which the reader of scenarios has a lower limit.
 MOST_COUNTED = 2**31
-#: Runs at once.
+#: The most runs at once.
 MOST_JOBS = 100_000
 
 

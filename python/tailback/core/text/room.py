@@ -34,12 +34,12 @@ class Room:
 
     free: float
     by: str
-    #: The address space of a parallel run's thread, beside its tables.
+    #: The address space of a parallel run's thread, without the run's tables.
     thread: float = 0.0
 
 
 def give(bytes: int | None) -> None:
-    """Sets the free memory by hand; None asks the machine again."""
+    """Sets the free memory by hand; None reads it from the machine again."""
     global _given
     _given = bytes
 
@@ -70,7 +70,7 @@ def promise_text(length: int, name: str) -> None:
 
 
 def gigabytes(bytes: float, space: str = " ") -> str:
-    """As text: 12.3 GB, 45 MB."""
+    """A number of bytes as text: 12.3 GB, 45 MB."""
     if bytes >= 1e9:
         return f"{bytes / 1e9:.1f}{space}GB"
     return f"{max(1, round(bytes / 1e6))}{space}MB"

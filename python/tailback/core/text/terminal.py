@@ -1,7 +1,7 @@
 """Lays out tables for a terminal as plain text, so that a pipe or a file gets the same.
 
-Rich is used only if text must be broken or has letters that may be two columns wide. Its import takes a quarter of the
-time of a short run, so nearly all tables are laid out without it.
+Rich is used only if text must be broken or has letters that may be two columns wide. The import of Rich takes a quarter
+of the time of a short run, so nearly all tables are laid out without Rich.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 from tailback.core.text.plain import plain
 
-#: Between two columns.
+#: The number of blanks between two columns.
 GAP = 2
 _UNLIMITED = 100_000
 

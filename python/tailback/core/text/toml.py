@@ -10,7 +10,7 @@ from typing import Any
 #: 20 GB of memory.
 MOST_PARTS = 100
 
-#: Of so many parts, wherever it stands; each word is tried once.
+#: A pattern for a key with more parts, anywhere in a text. Each word is tried once.
 _LONG = re.compile(rf"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){{{MOST_PARTS}}}")
 
 

@@ -1,6 +1,6 @@
 """Writes files atomically: each is written beside its place, then moved there.
 
-Every run imports this; `hashlib` is imported only for a name that is too long.
+Every run imports this module. The module imports `hashlib` only for a name that is too long.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The width of the terminal. `shutil` tells it too, but imports modules for archives, which takes time."""
+"""The width of the terminal. `shutil` also gives the width, but imports modules for archives, which takes time."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def _demand(flow: Demand, colour: str) -> Fraction | None:
 def _fill(
     room: dict[str, Fraction], flows: Mapping[str, Demand], demand: Mapping[str, Fraction | None]
 ) -> dict[str, Fraction]:
-    """Allocates one colour: the open flows grow together. Their rates are subtracted from `room`."""
+    """Allocates one colour: the open flows grow together. The rates of these flows are subtracted from `room`."""
     rates = dict.fromkeys(flows, Fraction())
     level = Fraction()
     demands = {name: x for name, x in demand.items() if x is None or x > 0}

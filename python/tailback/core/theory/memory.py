@@ -8,7 +8,8 @@
     m for a rate r     ceil(e ln(1/r) / (ln 2)^2)     9.585 bits a flow at 1 %
     c                  max(1, ceil(log2(3 e + 1)))
 
-Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5. Its total leaves out the terms that "complete" adds.
+Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5. The total of this source leaves out the terms that
+"complete" adds.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ class MapMemory:
 
 
 def memory(flows: int, groups: int, queues: int, bits: int | None = None, counter: int | None = None) -> MapMemory:
-    """The formulas above; filter and counter for 1 % and three times the mean flows of a group unless given."""
+    """The result of the formulas above. Unless given, the filter is for 1 %, and the counter for three times the mean
+    flows of a group."""
     for name, n in (("flows", flows), ("groups", groups), ("queues", queues)):
         if n < 1:
             raise ValueError(f"there are {n} {name}; give at least 1")

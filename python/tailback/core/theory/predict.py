@@ -2,16 +2,16 @@
 
 Both models are from Kantawala and Turner (2005), for `n` long-lived Reno flows of equal round trip that keep one link
 busy. Time advances in steps of one round trip, traffic is fluid, and all windows are equal. Every loss is detected by
-duplicate acknowledgements within one round trip. The buffer overflows when every window has grown one packet beyond
-what pipe and buffer hold.
+duplicate acknowledgements within one round trip. The buffer overflows when every window has grown by one packet more
+than pipe and buffer can hold.
 
 `tail_drop` A share `h` of the flows loses a packet at an overflow, halves its window, and the queue falls; then it
 grows by `n` packets a round trip until it is full again. Valid while windows are several packets large; `h` lies
 between a half and one (1 - 1/e = 0.63 for flows in step; the published table used 0.7). `qsdrr` Each flow has its own
 queue, and the victim is sticky. The number of flows that lose packets is only as large as is needed to make room for
-the `n` packets of the overflow. It is a count, not a share.
+the `n` packets of the overflow. This number is a count, not a share.
 
-Units in here: packets, seconds, packets per second. The command line reads quantities with units.
+The units here are packets, seconds, and packets per second. The command line reads quantities with units.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 
 
 class PredictError(ValueError):
-    """Input the model cannot take; the message says what to write instead."""
+    """Input that the model cannot take. The message has the remedy."""
 
 
 @dataclass(frozen=True)

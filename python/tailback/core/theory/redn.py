@@ -37,7 +37,7 @@ class Client:
 
 @dataclass(frozen=True)
 class Redn:
-    """What the guidelines give. Thresholds in packets."""
+    """The settings that the guidelines give. Thresholds are in packets."""
 
     rate_bps: Fraction
     packet_bytes: int

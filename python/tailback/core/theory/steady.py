@@ -3,11 +3,12 @@
 `square_root` The square-root law (Mathis, Semke, Mahdavi and Ott 1997): in congestion avoidance a Reno flow sends
 sqrt(3 / (2 b p)) packets a round trip, where p is the share of packets lost or marked, and b the packets for one
 acknowledgement. `with_timeouts` The rate with timeouts (Padhye, Firoiu, Towsley and Kurose 1998, in the form of RFC
-5348 section 3.1). `red_equilibrium` The equilibrium of RED and the flows (Firoiu and Borden 2000). It is the average
-queue at which RED's probability lets `n` flows fill the line exactly; their round trip includes the time in the queue.
-The equilibrium need not be stable: with a large round trip or few flows the average oscillates around it.
+5348 section 3.1). `red_equilibrium` The equilibrium of RED and the flows (Firoiu and Borden 2000). The equilibrium is
+the average queue at which RED's probability lets `n` flows fill the line exactly. The round trip of these flows
+includes the time in the queue. The equilibrium need not be stable: with a large round trip or few flows the average
+oscillates around it.
 
-Units in here: packets, seconds, packets a second. The command line reads quantities with units.
+The units here are packets, seconds, and packets a second. The command line reads quantities with units.
 """
 
 from __future__ import annotations

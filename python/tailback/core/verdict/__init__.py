@@ -32,12 +32,12 @@ ONE_SEED = "one seed, no interval"
 
 
 class Mark(NamedTuple):
-    """How an outcome looks."""
+    """The look of an outcome."""
 
     #: The class of its text in a page.
     kind: str
     sign: str
-    #: Of a row that is only compared.
+    #: The word for a row that is only compared.
     compared: str
 
 
@@ -54,7 +54,7 @@ class Finding:
     """One relation, decided."""
 
     what: str
-    #: the point it was measured at, short
+    #: a short name of the point at which it was measured
     place: str
     measured: str
     required: str
@@ -104,21 +104,22 @@ class Verdict:
     note: str = ""
     reference: str = ""
     checks: list[Finding] = field(default_factory=list)
-    #: of a cell of a published table: which table, and the class that says how it is judged
+    #: for a cell of a published table: the table, and the class by which the cell is judged
     table: str = ""
     grade: str = ""
     #: one of KINDS
     kind: str = SENTENCE
-    #: of a sentence whose rule was read anew after a look at results: the source's words, and what the first rule says
+    #: for a sentence whose rule was read anew after a look at results: the source's words, and the outcome by the first
+    #: rule
     words: str = ""
     first: str = ""
     #: a reading that this row rests on and that was chosen after a look at results
     chosen: str = ""
-    #: of one that leans: in which part it holds
+    #: for a sentence that leans: the part in which it holds
     part: str = ""
-    #: what came of the sentence under other readings of the source, each a compared row
+    #: the outcomes of the sentence under other readings of the source; each is a compared row
     readings: list[str] = field(default_factory=list)
-    #: Where a cell of a table stands; not in documents, which have the sentence.
+    #: The cell of a table. Documents do not have it, because they have the sentence.
     cell: TableCell | None = None
 
     @property
@@ -171,8 +172,8 @@ def outcome_of(findings: Sequence[Finding], part: Sequence[Finding] = ()) -> str
 
 
 def _of_relation(findings: Sequence[Finding]) -> str:
-    """The outcome of one relation at all its places. It leans if it is reproduced at some places, and is on the right
-    side at half of them or more and in the mean over them."""
+    """The outcome of one relation at all its places. The relation leans if it is reproduced at some places, and is on
+    the right side at half of all places or more and in the mean over them."""
     failed = sum(f.outcome == NO for f in findings)
     if not failed:
         return LEANS if any(f.outcome == LEANS for f in findings) else YES
@@ -223,7 +224,7 @@ def kinds_rows(by_kind: dict[str, Counts]) -> list[list[str]]:
     return [[PLURAL[k], *(str(c[x]) for x in COUNT_HEADS)] for k, c in by_kind.items()]
 
 
-#: The kinds as they are told in a table of counts.
+#: The names of the kinds in a table of counts.
 PLURAL = {
     VALUE: "published values",
     ZERO: "published zeros",

@@ -43,15 +43,15 @@ class Covered(Table, kw_only=True, frozen=True):
     part: str
     #: Experiments of the study.
     experiments: list[str] = []
-    #: What `tailback describe` knows.
+    #: Models of `tailback describe`.
     models: list[str] = []
-    #: In the study's folder.
+    #: Files in the study's folder.
     files: list[str] = []
     #: A page of docs/.
     docs: str = ""
     #: Further words on its place: a command, a parameter.
     here: str = ""
-    #: What is reduced from the source, and the reason.
+    #: The reductions from the source, with the reason.
     reduced: str = ""
     #: The reason why it is missing here.
     missing: str = ""
@@ -73,7 +73,7 @@ class Said(Table, kw_only=True, frozen=True):
 
 
 class QueueText(Table, kw_only=True, frozen=True):
-    """A discipline: its title, and its queue as a scenario says it."""
+    """A discipline: its title, and its queue as a scenario has it."""
 
     title: str
     queue: str
@@ -107,7 +107,7 @@ class Told(msgspec.Struct, kw_only=True):
     build: str
 
     def as_dict(self) -> dict[str, Any]:
-        """As it stands in the file."""
+        """The document, as it is in the file."""
         fields = {k: getattr(self, k) for k in self.__struct_fields__}
         fields |= {k: msgspec.to_builtins(fields[k]) for k in ("study", "setup", "again", "disciplines")}
         return fields | {"verdicts": [v.as_dict() for v in self.verdicts]}
@@ -123,7 +123,7 @@ def read(folder: Path) -> Told:
     except RecursionError as e:
         raise ValueError(f"{folder / NAME} is nested too deeply; `tailback reproduce` writes it anew") from e
     except msgspec.MsgspecError as e:
-        # No ValueError in every version of the library.
+        # In some versions of the library this is not a ValueError.
         raise ValueError(f"{folder / NAME} is damaged: {e}; `tailback reproduce` writes it anew") from e
     if any(set(c) != set(COUNT_HEADS) for c in (contents.count, *contents.kinds.values())):
         raise OtherVersion(

@@ -180,8 +180,8 @@ def _flows(given: Given, notes: Notes) -> tuple[list[Flow], int, int]:
 
 
 def scenario(times: list[int], sizes: list[int], writes: bool) -> str:
-    """A scenario that sends the packets as datagrams, or the writes over TCP. Its line is assumed, since the capture
-    does not give one."""
+    """A scenario that sends the packets as datagrams, or the writes over TCP. The line of the scenario is assumed,
+    since the capture does not give one."""
     times_ns, bytes_ = [], []
     for t, size in zip(times, sizes, strict=True):
         while size > 0:

@@ -2,7 +2,7 @@
 Ookla, speedtest-cli, LibreSpeed and others (`speed_json.py` reads their JSON).
 
 A number with a plus is the round trip that the load adds; a number without it is the round trip itself. The words
-around a number say what it measures. Their order, and the number of lines, do not matter.
+around a number name its quantity. The order of words and the number of lines do not matter.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NUMBER = re.compile(
 #: A separator of thousands: a comma before three digits (a decimal comma mostly has one or two digits), or a point
 #: before a later comma.
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:(?:,\d{3})+(?=\.|$)|(?:\.\d{3})+(?=,))")
-#: The words that say what a number measures; the last ones before it count.
+#: The words that name the quantity of a number. The last ones before the number count.
 _WORDS = (
     ("idle", re.compile(r"unloaded|idle|baseline|without load|before|ping(?! under)|hosted by", re.I)),
     ("download", re.compile(r"down(?:load(?:ing)?|stream|link)?\b", re.I)),
@@ -112,7 +112,7 @@ def reading(found: Mapping[str, float], notes: Notes, name: str, kind: str = KIN
 
 
 def _found(text: str, notes: Notes) -> dict[str, float]:
-    """The numbers by what they measure: rates in bit/s, round trips in seconds. Numbers that are not taken are
+    """The numbers by their quantities: rates in bit/s, and round trips in seconds. Numbers that are not taken are
     named."""
     numbers: dict[str, float] = {}
     begins, last_direction, is_jitter, other_times = 0, "", False, 0
@@ -156,7 +156,7 @@ def _under_jitter(before: str, was: bool) -> bool:
 def _key(
     hit: re.Match[str], near: str, after: str, before: str, word: str | None, way: str, is_jitter: bool
 ) -> str | None:
-    """What a number measures; None if that is unknown."""
+    """The key of the quantity that a number measures; None if it is unknown."""
     if not hit["time"]:
         is_rate = hit["per"] or hit["of"].lower() in ("bit", "bits")
         return f"{word} rate" if word in ("download", "upload") and is_rate else None

@@ -159,7 +159,7 @@ def _say_sent(totals: Mapping[str, Any], role: Role, notes: Notes) -> float:
 
 
 def _round_trips(d: Mapping[str, Any]) -> list[Series]:
-    """TCP's own smoothed round trip, in microseconds. It is not a ping."""
+    """TCP's own smoothed round trip, in microseconds. This time is not that of a ping."""
     times, values = [], []
     for interval in d.get("intervals") or []:
         rows = [_table(s) for s in _table(interval).get("streams") or []]

@@ -19,7 +19,7 @@ from tailback.readers.measured.measurement import Measurement, Role, Series, amo
 from tailback.readers.reading import Notes, ReadError, Reading, short
 
 KIND = "iperf3-text"
-#: A row; a time or a title may stand before it (`--timestamps`, `--title`).
+#: A row, before which there may be a time or a title (`--timestamps`, `--title`).
 _ROW = re.compile(
     r"^[^\[]{0,80}\[\s*(?P<id>\d{1,9}|SUM)\](?:\[(?P<tag>[RT]X-[CS])\])?\s+"
     r"(?P<from>\d+(?:\.\d+)?)\s*-\s*(?P<to>\d+(?:\.\d+)?)\s+sec\s+"
@@ -28,7 +28,7 @@ _ROW = re.compile(
 _LOSS = re.compile(r"(?:(?P<jitter>[\d.]+) ms\s+)?(?P<lost>\d{1,15})/\s*(?P<all>\d{1,15}) \([^)]*\)")
 _AGAIN = re.compile(r"^\s+(\d{1,12})\s+sender")
 _BEGINS = ("Connecting to host", "Accepted connection from", "Client connecting to", "Starting Test")
-#: A title or a time that may stand at the beginning of a line.
+#: The beginning of a line, at which there may be a title or a time.
 _SAID = r"(?:^|\s)"
 _TAGS = {"RX-C": Role.DOWN, "TX-C": Role.UP, "RX-S": Role.UP, "TX-S": Role.DOWN}
 _LONGEST, _SEEN = 400, 200

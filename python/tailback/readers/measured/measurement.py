@@ -1,4 +1,4 @@
-"""A measurement of any program: series of pings and rates, and totals of what was sent.
+"""A measurement of any program: series of pings and rates, and totals of the sent data.
 
 Units are seconds, bits a second and bytes, as in results. The summary of a series uses the words of
 `tailback.core.results.quantities`.

@@ -1,7 +1,7 @@
 """Reads the output of `ping`: iputils, busybox, inetutils, BSD, macOS, Windows and fping.
 
 Each line has a round trip, and with `-D` also its time. Without times, each reply comes one interval after the reply
-before it. The interval is that of the summary line, or one second; the reading says which.
+before it. The interval is that of the summary line, or one second; the reading names the one that was used.
 """
 
 from __future__ import annotations

@@ -325,7 +325,8 @@ def _next() -> tuple[Next, ...]:
 
 
 def rates_text(trace: Trace) -> str:
-    """The trace in the form that the engine reads. Its last line is the time at which the trace repeats."""
+    """The trace in the form that the engine reads. The last line of this text is the time at which the trace
+    repeats."""
     rows = [f"{t:.9g},{v:.0f}" for t, v in zip(trace.times_s, trace.values, strict=True)]
     return "\n".join(["time_s,rate_bps", *rows, f"{trace.end_s:.9g},{trace.values[-1]:.0f}", ""])
 

@@ -28,7 +28,7 @@ _DATES = ("%Y.%m.%d_%H.%M.%S", "%Y/%m/%d %H:%M:%S", "%d.%m.%Y %H:%M:%S", "%H:%M:
 _MOST_DEPTH = 4
 #: The column names of OpenNetLab's gym for AlphaRTC, and their units.
 _PATTERN = {"duration": "duration_ms", "capacity": "capacity_kbps"}
-#: The name of a time zone that may follow a date. It is ignored, since only differences of times count.
+#: The name of a time zone that may follow a date. The time zone is ignored, since only differences of times count.
 _ZONE = re.compile(r"(?<=\d) ?[A-Z]{2,5}$")
 
 

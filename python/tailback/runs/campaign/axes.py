@@ -1,7 +1,7 @@
 """The axes that are varied, with the same words in sweep files, studies and `Plan.product`.
 
-An axis is a list of points (labels, and the overrides they mean) in order. Axes that are multiplied or put in step are
-an axis again; the engine does it (`crates/tailback-plan/src/axes.rs`).
+An axis is a list of points in order, each with labels and overrides. A product of axes is again an axis, and so are
+axes in step. The engine combines axes (`crates/tailback-plan/src/axes.rs`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ Where = dict[str, Any]
 
 
 def axes_in_words(names: Iterable[str]) -> str:
-    """The end of a message about an axis that is not there."""
+    """The end of a message about an axis that does not exist."""
     listed = ", ".join(names)
     return f"there are {listed}" if listed else "this file has no axis"
 
 
 @dataclass(frozen=True)
 class Point:
-    """A value of an axis, or of several: its label on each, and its changes, as `--set` takes them."""
+    """A value of one or several axes: its label on each axis, and its changes, as `--set` takes them."""
 
     labels: dict[str, str]
     overrides: list[str]
@@ -39,32 +39,33 @@ class Axis:
     """An axis: its name, its title, and the changes of its labels."""
 
     name: str
-    #: Its title in figures and tables.
+    #: The title of the axis in figures and tables.
     title: str = ""
-    #: Written behind each number.
+    #: The unit that is written behind each number.
     unit: str = ""
     #: Keys of the scenario that take the value.
     paths: tuple[str, ...] = ()
-    #: Label -> what else it sets, as `--set` takes it.
+    #: Label -> the other changes of this label, as `--set` takes them.
     changes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def point(self, label: str, text: str) -> Point:
-        """A label, whose value is given to every path."""
+        """The point of a label. The value of the label is given to every path."""
         return Point({self.name: label}, [*(f"{p}={text}" for p in self.paths), *self.changes.get(label, ())])
 
 
 def product(axes: Iterable[Sequence[Point]]) -> list[Point]:
-    """Every combination of the axes, the last one fastest."""
+    """Every combination of the axes; the last axis varies fastest."""
     return _combined("product", axes)
 
 
 def in_step(axes: Iterable[Sequence[Point]]) -> list[Point]:
-    """The i-th value of each. Raises ValueError for axes of different lengths."""
+    """The i-th point has the i-th value of each axis. Raises ValueError for axes of different lengths."""
     return _combined("zip", axes)
 
 
 def by_label(all: Sequence[Point], by: str, values: Mapping[str, Sequence[Point]]) -> list[Point]:
-    """Every point with those that its label on the axis `by` has here, which vary fastest."""
+    """Every point combined with the points that `values` has for its label on the axis `by`. The latter vary
+    fastest."""
     pairs_by_label = [(label, _pairs(axis)) for label, axis in values.items()]
     return [Point(dict(labels), list(own)) for labels, own in _core.combine_by(_pairs(all), by, pairs_by_label)]
 
@@ -79,7 +80,7 @@ def _combined(how: Literal["product", "zip"], axes: Iterable[Sequence[Point]]) -
 
 
 def clash(axes: Iterable[Axis]) -> str | None:
-    """What is wrong with axes, in the order in which they are applied, of which one undoes another; None if nothing."""
+    """The message if one of these axes undoes another when they are applied in this order; None if no axis does."""
     before: list[tuple[str, str]] = []
     for axis in axes:
         for path in axis.paths:

@@ -1,4 +1,4 @@
-"""Chunks of a plan that are run by the workers of a cluster, and filed in a shard of its folder."""
+"""Runs chunks of a plan on the workers of a cluster, and stores them in a shard of the plan's folder."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from tailback.core.text.given import shown
 from tailback.runs.campaign.errand import Errand
 from tailback.runs.campaign.progress import HowFar
 
-#: The shard in which the chunks are filed that come back from dask.
+#: The shard in which the chunks from dask are stored.
 DASK = "dask"
-#: A chunk whose worker died is sent again so often, beside what the scheduler does on its own.
+#: The number of times that a chunk is sent again after its worker died, in addition to the scheduler's own attempts.
 AGAIN = 3
-#: How often is looked whether workers are alive, and how long none may be at work before that is an error.
+#: The interval between checks whether workers are alive, and the longest time without a working worker before an error.
 LOOK_S = 5
 PATIENCE_S = 60
 
 
 class WorkerError(RuntimeError):
-    """A worker of dask that cannot do what it is asked for; the message says what to do."""
+    """A worker of dask that cannot do its task. The message gives the remedy."""
 
 
 def client_of(address: str) -> Any:
@@ -46,7 +46,7 @@ def client_of(address: str) -> Any:
 
 
 def on_dask(core: _core.Plan, errand: Errand, client: Any) -> None:
-    """Have a plan's chunks run by the workers of a cluster, and file what comes back in a shard of the folder."""
+    """Run a plan's chunks on the workers of a cluster, and store the results in a shard of the folder."""
     if errand.queues:
         raise ValueError(
             f"the queue at {next(iter(errand.queues))} is written in Python, and is not sent to workers; run the plan "
@@ -76,7 +76,7 @@ def on_dask(core: _core.Plan, errand: Errand, client: Any) -> None:
         state = HowFar(errand.tell, len(keys), len(keys) - todo, sum(of[at] for _, part in parcels for at in part))
         for k, chunks, costs, failed in _come_back(core, errand, client, parcels):
             for name, files in chunks:
-                # Each worker numbers its chunks from 0; what is left of the name is the digest of its keys.
+                # Each worker numbers its chunks from 0. The rest of the name is the digest of the chunk's keys.
                 inbox.add(f"{k:06}-{name.rpartition('-')[2]}", files, costs)
                 costs = []
             part = of_number[k]
@@ -86,16 +86,16 @@ def on_dask(core: _core.Plan, errand: Errand, client: Any) -> None:
         inbox.close()
 
 
-#: Number of a chunk, its files by name of their folder, what its runs cost, and how many failed.
+#: The number of a chunk, its files by the name of their folder, the cost of its runs, and the number of failed runs.
 Back = tuple[int, list[tuple[str, list[tuple[str, bytes]]]], list[tuple[str, float, int, int]], int]
 
 
 def _come_back(core: _core.Plan, errand: Errand, client: Any, parcels: list[tuple[int, list[int]]]) -> Iterator[Back]:
-    """Send chunks to the workers, a few more than there are threads, and hand back what is finished."""
+    """Send chunks to the workers, a few more than there are threads, and yield the finished ones."""
     from distributed import wait
     from distributed.scheduler import KilledWorker
 
-    # Without workers nothing would ever be said.
+    # Without workers this function would wait forever without a message.
     client.wait_for_workers(1, timeout=PATIENCE_S)
     threads = max(1, sum(client.nthreads().values()))
     waiting = iter(parcels)
@@ -132,7 +132,7 @@ def _come_back(core: _core.Plan, errand: Errand, client: Any, parcels: list[tupl
                         f"there has been no worker of dask for {PATIENCE_S} s; start workers and run the plan again: "
                         "what is finished is stored"
                     ) from None
-                # The scheduler has lost what died with its workers.
+                # The scheduler has lost the chunks that were on dead workers.
                 idle_since = None
                 client.cancel(list(sent))
                 for future in list(sent):
@@ -156,7 +156,8 @@ def _come_back(core: _core.Plan, errand: Errand, client: Any, parcels: list[tupl
 
 
 def run_chunk(part: _core.Plan, build: str) -> tuple[Any, Any, int]:
-    """On a worker: run some runs on one thread; their chunks as files, what each cost, and how many failed."""
+    """Run some runs on one thread of a worker. Returns their chunks as files, the cost of each run, and the number of
+    failed runs."""
     if fingerprint.build() != build:
         raise WorkerError(
             f"a worker (process {os.getpid()} on {platform.node()}) has another version of tailback; install the "

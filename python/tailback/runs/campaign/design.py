@@ -1,4 +1,4 @@
-"""Designs: few points that fill a space of many parameters evenly, where a grid would have too many.
+"""Designs: few points that fill a space of many parameters evenly, for which a grid would have too many points.
 
     [design]
     kind = "latin-hypercube"            # or "sobol"
@@ -11,8 +11,8 @@
     values = { from = 1, to = 1000, scale = "log" }         # without step and count: the design chooses
 
 A Latin hypercube has one point in each of n equal slices of every axis (McKay, Beckman and Conover, 1979). A Sobol
-sequence also fills their products evenly (Sobol, 1967; scrambled as in Owen, 1998) and wants a power of two. The
-numbers are those of scipy.stats.qmc.
+sequence also fills the products of these slices evenly (Sobol, 1967; scrambled as in Owen, 1998) and needs a number of
+points that is a power of two. The numbers are those of scipy.stats.qmc.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _check(r: RangeTable, where: str) -> None:
 
 
 def _unit_cube(design: DesignTable, axes: int, file: str) -> Any:
-    """The points of the design in the unit cube, a row each."""
+    """The points of the design in the unit cube, one row for each."""
     try:
         from scipy.stats import qmc
     except ImportError as e:

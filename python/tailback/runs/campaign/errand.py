@@ -1,4 +1,5 @@
-"""How a plan is run: the folder of its results, its threads, its progress, and all that decides its results."""
+"""The settings with which a plan is run: the folder of its results, its threads, its progress, and all that decides its
+results."""
 
 from __future__ import annotations
 
@@ -22,11 +23,11 @@ class Errand:
     dir: Path | None
     jobs: int
     tell: Tell
-    #: Of the simulator, and of disciplines written in Python.
+    #: The fingerprint of the simulator and of disciplines written in Python.
     build: str
     about: Mapping[str, Any] = field(default_factory=dict)
     queues: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
-    #: Check the laws that hold in every run; one that breaks a law has failed.
+    #: Whether the laws that hold in every run are checked. A run that breaks a law has failed.
     laws: bool = False
     #: Makers of disciplines that scenarios name, by class.
     classes: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
@@ -51,12 +52,12 @@ class Errand:
             return core.execute(where, self.jobs, progress, queues, self.build, **keywords)
 
     def announce(self, core: _core.Plan, by: str) -> None:
-        """Say in the folder what plan its shards are of, for `tailback status`."""
+        """Write the plan of the shards into the folder, for `tailback status`."""
         core.announce(self.folder, by, self.build, json.dumps(self.about))
 
 
 def whole(results: _core.Results) -> _core.Results:
-    """The results, if all of them are there and stored. Raises OSError or KeyboardInterrupt if not."""
+    """The results, if all of them are finished and stored. Raises OSError or KeyboardInterrupt if not."""
     if results.store_error is not None:
         raise results.store_error
     if results.interrupted:

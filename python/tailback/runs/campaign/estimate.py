@@ -1,6 +1,6 @@
 """The estimated cost of a campaign before it runs.
 
-A sweep times a few of its runs, here and now. A study knows what its runs cost before, or what its page says of them.
+For a sweep, a few runs are timed. For a study, the cost of earlier runs or the cost on its page is used.
 """
 
 from __future__ import annotations
@@ -23,34 +23,35 @@ from tailback.runs.campaign.sweep import Sweep
 
 #: The number of points that are timed, spread from cheap to expensive ones.
 SAMPLE = 5
-#: Seconds the whole sample may take; a run that is cut short is extrapolated.
+#: The most seconds for the whole sample. A run that is stopped early is extrapolated.
 BUDGET_S = 10.0
-#: So many runs are stored together to see what each adds to a folder, if one takes less than so many seconds.
+#: The number of runs that are stored together to measure the bytes that each adds to a folder, if one run takes less
+#: than the second number of seconds.
 TOGETHER, QUICK_S = 32, 0.1
 
 
 @dataclass(frozen=True)
 class Estimate:
     points: int
-    #: Runs to do, and of them those a sweep that grows may add at most.
+    #: The number of runs, and the most runs if the sweep grows.
     runs: int
     at_most: int
     stored: int
-    #: Of the runs that are not stored; NaN where no run of the sample came far enough.
+    #: CPU time of the runs that are not stored; NaN if no run of the sample came far enough.
     cpu_s: float
     bytes: float = math.nan
-    #: Runs that were timed; 0 where what is known is of other runs.
+    #: The number of timed runs; 0 if the estimate is from other runs.
     timed: int = 0
     failure: str = ""
-    #: Runs that are not in the sum: nothing is known of them.
+    #: The number of runs of unknown cost, which the sum leaves out.
     unknown: int = 0
     #: The time of all live runs in sequence, in seconds.
     live_s: float = 0.0
 
     @classmethod
     def of_costs(cls, points: int, runs: int, costs: Sequence[float], live: Sequence[float] = ()) -> Estimate:
-        """From what each run that is not stored is expected to cost, CPU seconds, and each live run, seconds; NaN if
-        unknown."""
+        """The estimate from the expected CPU seconds of each run that is not stored, and the seconds of each live run;
+        NaN if unknown."""
         cpu_costs, live_costs = ([c for c in some if not math.isnan(c)] for some in (costs, live))
         todo = len(costs) + len(live)
         unknown = todo - len(cpu_costs) - len(live_costs)
@@ -89,7 +90,7 @@ def point_name(part: str, labels: Mapping[str, str]) -> str:
 
 
 def before(folder: Path) -> tuple[set[str], dict[str, float]]:
-    """Which runs a folder holds, by their keys, and what one of each point cost, in CPU seconds by `point_name`."""
+    """The keys of the runs in a folder, and the CPU seconds of one run of each point, by `point_name`."""
     if not folder.is_dir():
         return set(), {}
     status = _core.status(folder)
@@ -101,7 +102,7 @@ def before(folder: Path) -> tuple[set[str], dict[str, float]]:
 
 
 def estimate(sweep: Sweep, dir: Path | None = None, budget_s: float = BUDGET_S) -> Estimate:
-    """Time some runs of a sweep, in memory; what is stored in `dir` is left out of the sum."""
+    """Time some runs of a sweep, in memory. The sum leaves out the runs that are stored in `dir`."""
     plan = sweep.plan()
     core, runs = plan._core, plan._core.runs(plan.build())
     stored_keys = stored(dir) if dir is not None else set()
@@ -137,8 +138,8 @@ def estimate(sweep: Sweep, dir: Path | None = None, budget_s: float = BUDGET_S) 
 
 
 def _together(core: _core.Plan, plan: Plan, runs: list[dict[str, Any]]) -> tuple[float, float] | None:
-    """What a folder takes that has hardly any run, and what each run adds, bytes: a file of one run is mostly the
-    description of its columns."""
+    """The bytes of a folder without runs, and the bytes that each run adds. The two are measured separately, because a
+    file of one run is mostly the description of its columns."""
     step = max(1, len(runs) // TOGETHER)
     chosen = list(range(0, len(runs), step))[:TOGETHER]
     sizes = []
@@ -161,7 +162,7 @@ def _spread(work: list[float]) -> list[int]:
 
 
 def _time(one: _core.Plan, plan: Plan, budget_s: float) -> tuple[tuple[float, float] | None, str]:
-    """CPU seconds and bytes on disk of a run (0 bytes where it was cut short), and why it failed."""
+    """CPU seconds and bytes on disk of a run (0 bytes if it was stopped early), and the reason if it failed."""
     began, cpu = time.monotonic(), time.process_time()
     share = 0.0
 
@@ -182,7 +183,8 @@ def _time(one: _core.Plan, plan: Plan, budget_s: float) -> tuple[tuple[float, fl
 
 
 def _total(timed: list[tuple[float, float]], left: list[float]) -> float:
-    """The sum over runs: each takes what the timed run takes whose work is nearest, in proportion."""
+    """The sum over runs. The time of each run is that of the timed run with the nearest work, in proportion to the
+    work."""
     if not left:
         return 0.0
     if not timed:

@@ -1,4 +1,4 @@
-"""Makes the points of a sweep from its axes, which are multiplied, go in step, depend on another axis, or form a
+"""Makes the points of a sweep from its axes. Axes are multiplied, go in step, depend on another axis, or form a
 design."""
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _texts(given: list[str] | dict[str, Any], path: str = "") -> list[str]:
     texts: list[str] = []
     for key, value in given.items():
         own = f"{path}.{key}" if path else key
-        # A table without `kind` only says where its values stand.
+        # A table without `kind` is not a value itself, but a part of the path of its values.
         if isinstance(value, dict) and "kind" not in value:
             texts += _texts(value, own)
         else:
@@ -62,7 +62,8 @@ def combined(factors: Sequence[Factor]) -> list[Point]:
 def factors_of(
     axes: Mapping[str, tuple[Axis, SweepAxis]], zips: list[list[str]], design: DesignTable | None, file: str
 ) -> list[Factor]:
-    """The axes as they are to be multiplied: each alone, or several as one where the first of them stands."""
+    """The factors to multiply: each is one axis, or several axes that form one factor in the place of the first of
+    them."""
     drawn = [name for name, (_, t) in axes.items() if design is not None and not t.by and open_range(t.values)]
     if design is not None and not drawn:
         raise FileError(

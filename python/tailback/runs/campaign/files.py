@@ -36,9 +36,9 @@ class SweepAxis(AxisKeys, kw_only=True, frozen=True):
     """[axis.NAME]"""
 
     values: Values | None = None
-    #: Label -> what else it sets, or all it sets where there are no values: texts as for `--set`, or keys and values.
+    #: Label -> its other changes, or all its changes if there are no values: texts as for `--set`, or keys and values.
     set: dict[str, list[str] | dict[str, Any]] = {}
-    #: The axis on whose label the values depend: they are a table with values for each of its labels.
+    #: The axis on whose label the values depend. The values are then a table with values for each label of that axis.
     by: str = ""
 
 
@@ -61,11 +61,11 @@ class StopTable(Table, kw_only=True, frozen=True):
 
     #: TABLE.COLUMN, such as links.utilisation.
     metric: str
-    #: Which row of the table: columns and their values. Not needed where a run has one row.
+    #: The condition on columns that chooses the row of the table. The condition is not needed if a run has one row.
     where: dict[str, str | int | float] = {}
     #: The bound, in the unit of the number.
     half_width: float | None = None
-    #: Or as a share of the mean.
+    #: The bound as a share of the mean, instead of `half_width`.
     relative: float | None = None
     at_least: int = 5
     at_most: int = 100
@@ -86,18 +86,18 @@ class StopTable(Table, kw_only=True, frozen=True):
 class SweepFile(Table, kw_only=True, frozen=True):
     """A sweep file"""
 
-    #: A path beside the file, or the scenario itself.
+    #: The path of the scenario from the file's folder, or the scenario itself.
     scenario: Any
     name: str = ""
     replications: int | None = None
     seed: int | None = None
-    #: Before what a point sets, and after it.
+    #: Changes at every point, before and after the changes of the point.
     set: list[str] = []
     then: list[str] = []
     axis: dict[str, dict[str, Any]] = {}
     #: Axes that go in step: lists of their names.
     zip: list[list[str]] = []
-    #: How the values of axes with an open range are chosen together.
+    #: The design that chooses the values of axes with an open range together.
     design: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
     case: list[dict[str, Any]] = []
     at: list[dict[str, Any]] = []

@@ -1,7 +1,7 @@
-"""Adding seeds to points until their intervals are narrow enough.
+"""Adds seeds to points until their intervals are narrow enough.
 
-Which seeds a point gets follows from the results of its earlier seeds alone, so that it is the same however, and in
-how many pieces, the sweep was run.
+The seeds of a point depend only on the results of its earlier seeds. The seeds are therefore the same if the sweep runs
+in one part or in many, in any way.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def enough(stop: StopTable, values: Sequence[float]) -> bool:
 def wanted(stop: StopTable, values: Sequence[float]) -> int:
     """The number of seeds that a point should have: the present number, or more.
 
-    A half width falls with the root of the number of seeds. At most twice as many are asked for at once, for the
+    A half-width falls with the square root of the number of seeds. At once the number at most doubles, because the
     spread of few seeds is not well known.
     """
     n = len(values)
@@ -44,13 +44,13 @@ def wanted(stop: StopTable, values: Sequence[float]) -> int:
 
 
 def check(stop: StopTable, scenario: _core.Scenario) -> None:
-    """Raises FileError for a metric that no run can have, before any is run: a millisecond has the same links, groups
-    and columns."""
+    """Raises FileError for a metric that no run can have, before the sweep runs. A run of a millisecond is used for
+    this, because it has the same links, groups and columns."""
     try:
         short = _core.load(scenario.toml, "toml", "scenario", ["duration=1ms", "warmup=0s"], True)
         results = _core.Plan([({}, short)]).execute(None, 1)
     except ValueError:
-        # It says more than can be said in a millisecond; the first seeds will tell.
+        # A run of a millisecond is not possible for this scenario, so errors appear with the first seeds.
         return
     if results.failure is None and len(getattr(results, stop.table)):
         Metric(stop, Path()).value(getattr(results, stop.table))
@@ -58,7 +58,7 @@ def check(stop: StopTable, scenario: _core.Scenario) -> None:
 
 @dataclass(frozen=True)
 class PointReached:
-    """What a point has come to: the interval of the number that decides, and whether it is narrow enough."""
+    """The state of a point: the interval of the deciding number, and whether it is narrow enough."""
 
     labels: dict[str, str]
     seeds: int
@@ -69,7 +69,8 @@ class PointReached:
 
 
 def reached(stop: StopTable, results: Any) -> list[PointReached]:
-    """What each point of a finished sweep has come to. One that is not narrow enough had all the seeds it may."""
+    """The state of each point of a finished sweep. A point whose interval is too wide has the most seeds that are
+    allowed."""
     values: dict[tuple[str, ...], list[float]] = {}
     names = labels_of(results.runs)
     numbers = getattr(results, stop.table)
@@ -85,7 +86,7 @@ def reached(stop: StopTable, results: Any) -> list[PointReached]:
 
 
 def table(stop: StopTable, points: Sequence[PointReached]) -> list[list[str]]:
-    """The rows of a table of them, the first with the names of the columns."""
+    """The rows of a table of these points; the first row has the names of the columns."""
     rows = [[*points[0].labels, "seeds", stop.metric, "+-", "bound", ""]]
     for p in points:
         numbers = (f"{x:.4g}" for x in (p.mean, p.half_width, p.bound))
@@ -94,7 +95,7 @@ def table(stop: StopTable, points: Sequence[PointReached]) -> list[list[str]]:
 
 
 class Metric:
-    """Reads the number that decides from stored runs, each once."""
+    """Reads the deciding number from stored runs, once for each run."""
 
     def __init__(self, stop: StopTable, dir: Path) -> None:
         self.stop = stop
@@ -102,7 +103,7 @@ class Metric:
         self.known: dict[str, float] = {}
 
     def read(self, keys: Sequence[str]) -> None:
-        """Look the runs up that are not known; one that failed has no number."""
+        """Read the runs that were not read before. A failed run has no number."""
         new = [k for k in keys if k not in self.known]
         if not new:
             return

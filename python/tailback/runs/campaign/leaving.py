@@ -1,8 +1,8 @@
-"""Runs that are under way when Python exits: they are told to stop, and are waited for.
+"""Stops the runs that are under way when Python exits, and waits for them.
 
 The threads of a run call Python, for progress and for disciplines written in Python. Once the interpreter has begun to
 exit, it ends every thread that calls it, in the middle of the run, and the process aborts. This concerns only runs in
-daemon threads: Python waits for all others.
+daemon threads, because Python waits for all other threads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-#: The exit waits for runs at most this long, seconds. They can be stopped at each report of progress, five a second.
+#: The exit waits for runs at most this long, seconds. Runs can be stopped at each report of progress, five a second.
 _PATIENCE_S = 2.0
 
 
@@ -30,7 +30,7 @@ _runs = _Runs()
 
 @contextlib.contextmanager
 def under_way(tell: Callable[[Any], Any] | None) -> Iterator[Callable[[Any], Any]]:
-    """A run: gives what is to be told of its progress in the place of `tell`."""
+    """Counts a run as under way. Yields the function that gets the progress of the run in place of `tell`."""
     runs = _runs
 
     def goes_on(report: Any) -> Any:
@@ -55,7 +55,7 @@ def _leave() -> None:
 
 
 def _forked() -> None:
-    # The threads of the parent's runs are not here.
+    # The child of a fork does not have the threads of its parent's runs.
     global _runs
     _runs = _Runs()
 

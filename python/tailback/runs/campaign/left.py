@@ -13,7 +13,7 @@ MOST = 10
 
 
 def leave(plan: Plan, results: _core.Results, folder: Path) -> str:
-    """Write the scenario of each failed run of a plan, and say where; empty if no run failed."""
+    """Write the scenario of each failed run of a plan. Returns a sentence with the place; empty if no run failed."""
     left: list[str] = []
     for row in results.runs.rows():
         if row["status"] == "done" or len(left) == MOST:

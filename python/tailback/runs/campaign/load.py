@@ -1,4 +1,4 @@
-"""From a sweep file, or the same in Python, to points: labels and a scenario each."""
+"""Makes points, each with labels and a scenario, from a sweep file or the same structure in Python."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ MOST_SEEDS = MOST_REPLICATIONS
 
 @checked
 def load_sweep(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Sequence[str] = ()) -> Sweep:
-    """A sweep from its file, or from the same structure as a dict, in which `scenario` may be anything that is one.
+    """A sweep from its file, or from the same structure as a dict, in which `scenario` may have any form that
+    `load_scenario` takes.
 
-    `overrides` are set at every point, after all else. Raises ValueError, whose text names the file and the key.
+    `overrides` are set at every point, after all other changes. Raises ValueError, whose text names the file and the
+    key.
 
     >>> lab = tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="40ms", queue="codel")
     >>> rates = {"paths": ["link.bottleneck.rate"], "values": ["5Mbps", "10Mbps", "20Mbps"]}

@@ -1,7 +1,7 @@
-"""Memory is promised before it is taken: what runs may take beside what is free, before the first of them begins.
+"""Compares the memory that runs may take with the free memory, before the first run begins.
 
-What a run may take follows from its scenario by arithmetic (`scenario.memory`); `text/room.py` says what is free. A run
-that has begun never changes by it.
+The memory of a run is computed from its scenario (`scenario.memory`), and the free memory by `text/room.py`. A run that
+has begun does not depend on this.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tailback.core.text.room import MemoryRefusal, Room, gigabytes, room
 
 Part = Mapping[str, Any]
 
-#: Parts that a message names.
+#: The most parts that a message names.
 MOST = 3
 
 
@@ -28,12 +28,12 @@ def threads_of(jobs: int) -> int:
 
 def cores() -> int:
     """Cores that this process may use, as the engine counts them. `taskset` or the quota of a control group may leave
-    it fewer than the machine has."""
+    this process fewer cores than the machine has."""
     return _core.cores()
 
 
 def total(parts: Sequence[Part]) -> int:
-    """All parts of a run together, bytes."""
+    """The memory of all parts of a run together, in bytes."""
     return sum(int(p["bytes"]) for p in parts)
 
 
@@ -43,8 +43,8 @@ def kept(parts: Sequence[Part]) -> int:
 
 
 def promise(plan: _core.Plan, jobs: int, dir: str | os.PathLike[str] | None, build: str = "") -> None:
-    """Refuse a plan if the runs that go at once may take more than there is. Without `dir` their tables stay in memory;
-    runs that are stored there are not run again."""
+    """Refuse a plan if parallel runs may take more memory than is free. Without `dir` the tables of the runs stay in
+    memory. Runs that are stored in `dir` are not counted, because they are not run again."""
     free, threads = room(), threads_of(jobs)
     points = [(parts, runs) for parts, runs in plan.memory() if runs]
     if too_much(points, threads, dir is None, free) is None:
@@ -59,8 +59,8 @@ def promise(plan: _core.Plan, jobs: int, dir: str | os.PathLike[str] | None, bui
 
 
 def too_much(points: Sequence[tuple[Sequence[Part], int]], threads: int, in_memory: bool, free: Room) -> str | None:
-    """Why runs do not fit, with the keys that cause it and the remedy; None where they do. `points` has the parts of
-    one run of each point, and how many runs it has."""
+    """The message if runs do not fit, with the keys that cause it and the remedy; None if they fit. `points` has, for
+    each point, the parts of one run and the number of runs."""
     if not points:
         return None
     threads = min(threads, sum(n for _, n in points))
@@ -68,7 +68,7 @@ def too_much(points: Sequence[tuple[Sequence[Part], int]], threads: int, in_memo
     several = (total(parts) + per_thread for parts, n in points for _ in range(min(n, threads)))
     sizes = sorted(several, reverse=True)
     largest, _ = max(points, key=lambda p: total(p[0]))
-    # Tables of all runs, put together of those of each.
+    # The tables of all runs together are made from the tables of each run.
     tables = sum(2 * n * kept(parts) for parts, n in points) if in_memory and sum(n for _, n in points) > 1 else 0
     needed = sum(sizes[:threads]) + tables
     if needed <= free.free:
@@ -89,5 +89,5 @@ def too_much(points: Sequence[tuple[Sequence[Part], int]], threads: int, in_memo
 
 
 def warning(scenario: _core.Scenario) -> str | None:
-    """What `check` says of a scenario whose run would be refused; None where it fits."""
+    """The warning of `check` for a scenario whose run would be refused; None if the run fits."""
     return too_much([(scenario.memory, 1)], 1, False, room())

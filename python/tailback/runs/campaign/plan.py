@@ -1,4 +1,4 @@
-"""Plans: lists of runs, executed on all cores, stored, and resumed where they stopped.
+"""Plans: lists of runs, which are executed on all cores, stored, and resumed after an interruption.
 
     plan = Plan.product("lab.toml", {"queue": ("link.bottleneck.queue.kind", ["red", "codel"])}, replications=10)
     results = plan.execute("out/lab")
@@ -26,7 +26,7 @@ from tailback.runs.campaign.places import check_shard, perform
 from tailback.runs.campaign.progress import Progress, shown
 
 # Values by label: `{"link.b.rate": [...]}`, `{"rate": ("link.b.rate", [...])}`, `{"rate": (["link.a.rate",
-# "link.b.rate"], [...])}`, or what a table [axis.NAME] of a sweep file says: `{"buffer": {"paths": [...], "unit":
+# "link.b.rate"], [...])}`, or the contents of a table [axis.NAME] of a sweep file: `{"buffer": {"paths": [...], "unit":
 # "bdp", "values": {"from": 0.1, "to": 10, "count": 5, "scale": "log"}}}`.
 Axes = Mapping[str, Any]
 
@@ -82,7 +82,7 @@ class Plan:
     @classmethod
     @checked
     def zip(cls, base: Source, axes: Axes, replications: int = 1, seed: int | None = None, overrides: Any = ()) -> Plan:
-        """The axes in step: the i-th value of each."""
+        """The points of axes in step: the i-th point has the i-th value of each axis."""
         return cls._of(base, _points("zip", base, axes, overrides), replications, seed)
 
     @classmethod
@@ -105,7 +105,8 @@ class Plan:
     def _of(
         cls, base: Source, points: Iterable[tuple[Mapping[str, Any], Any]], replications: int, seed: int | None
     ) -> Plan:
-        """Points made from a base, whose queues written in Python go with them."""
+        """A plan of points that are made from a base. The plan also gets the queues of the base that are written in
+        Python."""
         plan = cls(points, replications, seed)
         plan.queues = queues_of(base)
         return plan
@@ -121,11 +122,11 @@ class Plan:
         return self._core.runs(fingerprint.build())
 
     def controls(self) -> dict[str, Any]:
-        """The congestion controls written in Python that its scenarios name, and their classes."""
+        """The congestion controls written in Python that the plan's scenarios name, and their classes."""
         return {name: control for _, scenario in self.points for name, control in scenario.controls.items()}
 
     def _files(self, controls: Mapping[str, Any]) -> set[str]:
-        """The files that its scenarios give to controls with the attribute `file_parameters`."""
+        """The files that the plan's scenarios give to controls with the attribute `file_parameters`."""
         named = {name: getattr(control, "file_parameters", ()) for name, control in controls.items()}
         if not any(named.values()):
             return set()
@@ -134,7 +135,8 @@ class Plan:
 
     @checked
     def build(self, queues: Mapping[str, Any] | None = None, queues_key: str | None = None) -> str:
-        """What decides the results beside the scenarios: the source of the simulator, and of `queues` in Python."""
+        """The fingerprint of all that decides the results except the scenarios: the source of the simulator, and of
+        `queues` in Python."""
         queues = self.queues if queues is None else queues
         controls = self.controls()
         if queues_key is not None and (queues or self.classes or controls):
@@ -171,17 +173,18 @@ class Plan:
         Stored runs of other plans stay in `dir/chunks` beside those of this plan, unless `others` is "replace". `about`
         is added to the manifest of the folder.
 
-        `shard=(i, n)` runs the i-th of n parts, in a folder of its own inside `dir`, and returns no tables. The parts
-        may run on any machine at any time. When all are done, the same call without `shard` makes the tables. `client`
-        is a client of dask.distributed; its workers then do the runs.
+        `shard=(i, n)` runs the i-th of n parts, in a separate folder inside `dir`, and returns no tables. The parts may
+        run on any machine at any time. When all are done, the same call without `shard` makes the tables. `client` is a
+        client of dask.distributed; its workers then do the runs.
 
-        With `check_laws`, laws that hold in every run are checked while it goes on, such as that no line idles while a
-        packet waits; a run that breaks one has failed. The numbers are the same. Workers of dask do not check them.
+        With `check_laws`, laws that hold in every run are checked during the run. One of these laws is that no line
+        idles while a packet waits. A run that breaks a law has failed. The results have the same numbers as without
+        `check_laws`. Workers of dask do not check them.
         """
         jobs = check.jobs(jobs)
         check_shard(shard)
         queues = {**self.queues, **(queues or {})}
-        # Only results that are kept need to know what made them.
+        # Only stored results need the fingerprint of the code that made them.
         kept = dir is not None or client is not None
         with shown(progress) as tell:
             errand = Errand(
@@ -198,7 +201,7 @@ class Plan:
 
 
 def _pair(i: int, given: Any) -> tuple[Mapping[str, Any], Any]:
-    """Labels of a point, and what stands beside them."""
+    """The labels of a point, and the second part of the pair."""
     if not isinstance(given, (tuple, list)) or len(given) != 2 or not isinstance(given[0], Mapping):
         raise ValueError(
             f"points[{i}] = {check.shown(given)}; give a dict of labels and a scenario or overrides together, such "
@@ -251,7 +254,8 @@ def _axis(label: str, given: Any) -> tuple[Axis, list[Point]]:
 
 
 def _check_not_python(axis: str, path: str, base: Source) -> None:
-    """Raises ValueError if an axis sets a queue that is written in Python; the shaper around one has its own values."""
+    """Raises ValueError if an axis sets a queue that is written in Python; the values of a shaper around such a queue
+    may be set."""
     for port in queues_of(base):
         link, _, reverse = port.partition(".")
         for queue in (f"link.{link}.{'reverse_queue' if reverse else 'queue'}", "topology.queue"):
@@ -265,7 +269,7 @@ def _check_not_python(axis: str, path: str, base: Source) -> None:
 
 
 def _shapers(document: Mapping[str, Any], queue: str) -> int:
-    """How many disciplines stand around another in the queue at this path."""
+    """The number of disciplines that are around another one in the queue at this path."""
     at: Any = document
     for key in queue.split("."):
         at = at.get(key) if isinstance(at, Mapping) else None

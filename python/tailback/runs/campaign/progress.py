@@ -1,4 +1,4 @@
-"""How far a campaign is, and one line that says so: on a terminal, in a notebook, and now and then in a log."""
+"""The progress of a campaign, and a line that shows it: on a terminal, in a notebook, and at intervals in a log."""
 
 from __future__ import annotations
 
@@ -9,50 +9,50 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-#: Called with the state of a campaign; stops it by returning False.
+#: A function that is called with the state of a campaign. The function stops the campaign by returning False.
 Tell = Callable[[dict[str, Any]], Any] | None
-#: How progress is shown: by a function that gets the state, by a bar (True), or not at all.
+#: The display of progress: a function that gets the state, a bar (True), or no display.
 Progress = Callable[[dict[str, Any]], Any] | bool | None
 
-#: Where a line cannot be written anew, such as in a log, the first comes when the rest can be estimated, if it is more
-#: than a moment, and then one so often.
+#: In a log, where a line cannot be overwritten: the time from which the first line may come, the least remaining time
+#: for it, and the interval of lines, seconds.
 FIRST_S, A_MOMENT_S, EVERY_S = 1.0, 2.0, 10.0
 
 
 class HowFar:
-    """How far a campaign is whose runs the engine does not count alone; by what each is expected to cost, in whatever
-    unit."""
+    """The progress of a campaign that the engine does not count alone. The progress is measured by the expected cost of
+    each run, in any unit."""
 
     def __init__(self, tell: Tell, total: int, reused: int, work: float, each: float | None = None) -> None:
         self.tell, self.total, self.reused, self.work = tell, total, reused, work
-        #: What a run that the engine does is expected to cost, on average.
+        #: The expected mean cost of a run in the engine.
         self.each = work / max(total - reused, 1) if each is None else each
         self.done, self.failed, self.finished = reused, 0, 0.0
-        #: The set of runs that was last heard of.
+        #: The set of runs that reported last.
         self.set = ""
-        #: Parts of runs that are under way.
+        #: The finished parts of runs that are under way.
         self.open = 0.0
-        #: The greatest part that was told: more runs than there seemed to be do not move it back.
+        #: The greatest reported share. If runs are added later, the reported share does not go back.
         self.told = 0.0
         self.started = time.monotonic()
 
     def ended(self, work: float, runs: int = 1, failed: int = 0) -> bool:
-        """Some runs have ended; whether to go on."""
+        """Counts runs that have ended. Returns whether to go on."""
         self.finished, self.done, self.failed = self.finished + work, self.done + runs, self.failed + failed
         return self._say()
 
     def add(self, total: int, reused: int, work: float) -> None:
-        """More runs than there seemed to be."""
+        """Adds runs that were not counted at first."""
         self.total, self.reused, self.done = self.total + total, self.reused + reused, self.done + reused
         self.work += work
 
     def under_way(self, engine: dict[str, Any]) -> bool:
-        """What the engine tells a few times a second of the runs that it does; whether to go on."""
+        """Takes the engine's report on its runs, which comes a few times a second. Returns whether to go on."""
         self.open = max(0.0, engine["share"] * engine["total"] - engine["done"])
         return self._say()
 
     def waits(self) -> bool:
-        """Nothing has ended; whether to go on."""
+        """Reports while no run ends. Returns whether to go on."""
         self.open = 0.0
         return self._say()
 
@@ -60,7 +60,7 @@ class HowFar:
         return self.tell is None or self.tell(self.report()) is not False
 
     def report(self) -> dict[str, Any]:
-        """As the engine reports of a plan, and the set of runs."""
+        """The state of the campaign in the form of the engine's reports, with the set of runs."""
         share = min(1.0, (self.finished + self.open * self.each) / self.work) if self.work else 1.0
         self.told = share = max(share, self.told if share < 1 else share)
         elapsed = time.monotonic() - self.started
@@ -77,8 +77,8 @@ class HowFar:
 
 
 class ProgressLine:
-    """Call it with the state of a campaign; `close` clears the line. Without a terminal or a notebook there is a line
-    after a second, with an estimate of the rest, and each ten seconds."""
+    """A function object that is called with the state of a campaign; `close` clears the line. Without a terminal or a
+    notebook a line comes after a second, with an estimate of the remaining time, and then every ten seconds."""
 
     def __init__(self, stream: Any = None) -> None:
         self.stream = sys.stderr if stream is None else stream
@@ -102,7 +102,7 @@ class ProgressLine:
         elapsed, remaining = float(state["elapsed_s"]), float(state["remaining_s"])
         if self.told_s is None:
             return (elapsed >= FIRST_S and remaining > A_MOMENT_S) or elapsed >= EVERY_S
-        # A further campaign counts its time anew.
+        # The time of a further campaign begins at zero again.
         return elapsed - (self.told_s if elapsed > self.told_s else 0.0) >= EVERY_S
 
     def _show(self, text: str) -> None:
@@ -111,7 +111,7 @@ class ProgressLine:
         self.shown = len(text)
 
     def announce(self, text: str) -> None:
-        """A line of its own: what there is to do, before it begins."""
+        """Prints a separate line on the planned work before it begins."""
         self.close()
         self.stream.write(f"to do: {text}\n")
         self.stream.flush()
@@ -135,7 +135,7 @@ class ProgressLine:
 
 
 def _in_notebook() -> bool:
-    """Whether a kernel of Jupyter shows what is written: it knows how to begin a line anew."""
+    """Whether a kernel of Jupyter shows the output. Such a kernel can overwrite a line."""
     return type(sys.stderr).__module__.startswith("ipykernel")
 
 
@@ -161,7 +161,7 @@ def line(state: dict[str, Any]) -> str:
 
 
 def span(seconds: float) -> str:
-    """A time of hours, minutes or seconds, as people say it."""
+    """A time in hours, minutes or seconds, in everyday words."""
     s = round(seconds)
     if s < 60:
         return f"{s} s"

@@ -1,4 +1,5 @@
-"""Shards: parts of a plan that are run anywhere, each in a folder of its own inside the plan's folder, and gathered."""
+"""Shards: parts of a plan that may run on any machine, each in a separate folder inside the plan's folder, and are
+gathered."""
 
 from __future__ import annotations
 
@@ -8,12 +9,12 @@ from tailback import _core
 from tailback.core.store.keys import stored
 from tailback.runs.campaign.errand import Errand
 
-#: With fewer chunks for a shard, one may have much more to do than another.
+#: The fewest chunks for a shard. With fewer, one shard may have much more work than another.
 FEW = 4
 
 
 class MissingRuns(RuntimeError):
-    """Shards are to be gathered, and some runs are not there."""
+    """The error if shards are gathered and some runs are missing."""
 
 
 def shard_name(shard: tuple[int, int]) -> str:
@@ -24,8 +25,8 @@ def shard_name(shard: tuple[int, int]) -> str:
 
 
 def shard_runs(core: _core.Plan, shard: tuple[int, int], by_point: bool = False) -> list[int]:
-    """The positions of the runs of a shard: every n-th chunk, or run where there are few chunks; or every n-th point,
-    so that a point's seeds stay together."""
+    """The positions of the runs of a shard: every n-th chunk, or every n-th run if there are few chunks. With
+    `by_point` it is every n-th point, so that a point's seeds stay together."""
     i, n = shard
     if by_point:
         return [at for at, r in enumerate(core.runs()) if r["point"] % n == i - 1]
@@ -36,7 +37,8 @@ def shard_runs(core: _core.Plan, shard: tuple[int, int], by_point: bool = False)
 
 
 def in_shard(core: _core.Plan, errand: Errand, shard: tuple[int, int], mine: Sequence[int]) -> _core.Results:
-    """Run some runs of a plan in the folder of a shard; those that are stored elsewhere in the folder are left out.
+    """Run some runs of a plan in the folder of a shard. Runs that are stored elsewhere in the plan's folder are left
+    out.
 
     Raises OSError while another process runs the same shard, or the whole plan.
     """
@@ -52,7 +54,7 @@ def in_shard(core: _core.Plan, errand: Errand, shard: tuple[int, int], mine: Seq
 
 
 def check_all_there(core: _core.Plan, errand: Errand) -> None:
-    """Raises MissingRuns, which says how many runs are missing and whose they are."""
+    """Raises MissingRuns, which names the number of missing runs and their shards."""
     stored_keys = stored(errand.folder, failed=True)
     missing = sum(key not in stored_keys for key in errand.keys(core))
     if not missing:

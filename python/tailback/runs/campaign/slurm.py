@@ -1,4 +1,4 @@
-"""A batch file for Slurm: an array of jobs that each run a shard, and how to gather them."""
+"""A batch file for Slurm: an array of jobs that each run a shard, and the command that gathers the shards."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ exec {command} --shard "$SLURM_ARRAY_TASK_ID/{shards}" --jobs "${{SLURM_CPUS_PER
 
 
 def batch_file(file: str, out: str, overrides: tuple[str, ...], *, shards: int, cpus: int, runs: int, here: str) -> str:
-    """The text of the batch file; `here` is the folder from which paths are meant."""
+    """The text of the batch file; `here` is the folder to which paths are relative."""
     sets = [x for o in overrides for x in ("--set", o)]
     words = [sys.executable, "-m", "tailback", "sweep", file, "--out", out, *sets]
     command = shlex.join(words)

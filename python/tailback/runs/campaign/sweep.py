@@ -1,6 +1,7 @@
-"""A sweep: points, how often each is repeated, and what its results are to be looked at for; and running it.
+"""A sweep: points, the replications of each point, and the numbers for which its results are examined; and its
+execution.
 
-A sweep is a plan, or, where points get seeds until they have enough, one plan after the other.
+A sweep is one plan, or, if seeds are added until points have enough, one plan after the other.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ class How:
     progress: Progress = None
     shard: tuple[int, int] | None = None
     client: Any = None
-    #: Make the tables of what shards have stored, and run nothing.
+    #: Whether only the tables of the stored shards are made, and nothing is run.
     merge: bool = False
-    #: Check the laws of every run; see `Plan.execute`.
+    #: Whether the laws of every run are checked; see `Plan.execute`.
     check_laws: bool = False
     #: The words of the command, for the manifest.
     command: list[str] | None = None
@@ -62,7 +63,7 @@ class Sweep:
     name: str
     points: list[tuple[dict[str, str], _core.Scenario]]
     replications: int
-    #: Of the first replication of every point; None for that of the scenario.
+    #: The seed of the first replication of every point; None for the seed of the scenario.
     seed: int | None
     stop: StopTable | None
     compare: PairedTable | None
@@ -72,14 +73,15 @@ class Sweep:
 
     @checked
     def plan(self, replications: Sequence[int] | None = None) -> Plan:
-        """The plan with a number of replications for each point; at the beginning without it."""
+        """The plan with a number of replications for each point. Without `replications` it is the plan at the
+        beginning."""
         first = self.stop.at_least if self.stop else self.replications
         plan = Plan(self.points, replications if replications is not None else first, self.seed)
         plan.queues = self.queues
         return plan
 
     def __len__(self) -> int:
-        """How many runs there are; of a sweep that can grow, at least."""
+        """The number of runs; for a sweep that can grow, the least number."""
         return len(self.plan())
 
     def __repr__(self) -> str:
@@ -87,7 +89,7 @@ class Sweep:
         return f"<Sweep {self.name}: {len(self.points)} points, {n} replications>"
 
     def about(self) -> dict[str, Any]:
-        """Its entry in the manifest, for reports of the results."""
+        """The entry of the sweep in the manifest, for reports of the results."""
         facts = {
             "name": self.name,
             "axes": [{"name": a.name, "title": a.title, "unit": a.unit} for a in self.axes],
@@ -106,8 +108,8 @@ class Sweep:
         shard: tuple[int, int] | None = None,
         client: Any = None,
     ) -> _core.Results:
-        """Run what is not stored in `dir` yet; see `Plan.execute`. With `stop`, points get seeds until they have
-        enough."""
+        """Run the runs that are not stored in `dir` yet; see `Plan.execute`. With `stop`, seeds are added to a point
+        until it has enough."""
         check_shard(shard)
         return execute(self, dir, How(check_jobs(jobs), progress, shard, client))
 
@@ -119,7 +121,8 @@ def execute(sweep: Sweep, dir: str | os.PathLike[str] | None, how: How) -> _core
             raise ValueError("shards need a folder: give dir")
         if sweep.stop is None and how.client is None:
             return sweep.plan().execute(None, how.jobs, how.progress)
-        # What is needed of earlier seeds is read from a folder; the tables go with it.
+        # The results of earlier seeds are read from a folder. The folder is removed in the end, so the tables are
+        # copied.
         with tempfile.TemporaryDirectory(prefix="tailback-") as d:
             kept: _core.Results = pickle.loads(pickle.dumps(execute(sweep, d, how)))
             return kept
@@ -137,7 +140,8 @@ def execute(sweep: Sweep, dir: str | os.PathLike[str] | None, how: How) -> _core
 
 
 def _grown(sweep: Sweep, stop: StopTable, errand: Errand, how: How) -> _core.Results:
-    """Points get seeds until they have enough. A shard has whole points, and so knows all that decides."""
+    """Adds seeds to points until they have enough. A shard has whole points, so it has all the numbers that decide
+    this."""
     if how.shard is not None:
         errand.announce(sweep.plan()._core, shard_name(how.shard))
 
@@ -167,7 +171,7 @@ def _grown(sweep: Sweep, stop: StopTable, errand: Errand, how: How) -> _core.Res
         values: dict[int, list[float]] = {}
         for r in runs:
             values.setdefault(r["point"], []).append(metric.known[r["key"]])
-        # A point that has a run without the number has no use for more.
+        # A point that has a run without the number gets no more seeds.
         enough_of = {p: wanted(stop, v) for p, v in values.items() if all(x == x for x in v)}
         grown = [enough_of.get(p, n) for p, n in enumerate(counts)]
         if grown == counts:

@@ -26,9 +26,9 @@ MOST = 100_000
 class AxisKeys(Table, kw_only=True, frozen=True):
     """The keys of every axis."""
 
-    #: Title in figures and tables. Default: the name.
+    #: The title in figures and tables. The default is the name.
     title: str | None = None
-    #: Written behind each number.
+    #: The unit that is written behind each number.
     unit: str = ""
     #: Keys of the scenario that take the value.
     paths: list[str] = []
@@ -53,7 +53,7 @@ class RangeTable(Table, kw_only=True, frozen=True, rename={"from_": "from"}):
 
 
 def labelled(given: Values, unit: str, where: str) -> list[tuple[str, str]]:
-    """Labels and texts. `where` is the place in the file, for messages."""
+    """The labels, each with its value as text. `where` is the place in the file, for messages."""
     after = f" {unit}" if unit else ""
     if isinstance(given, dict) and _is_range(given):
         given = _range(read_table(RangeTable, given, where), where)
@@ -63,7 +63,7 @@ def labelled(given: Values, unit: str, where: str) -> list[tuple[str, str]]:
 
 
 def _is_range(given: dict[str, Any]) -> bool:
-    """Also with a key that is missing or misspelt: no labels are called so."""
+    """Whether a table is a range, also if a key is missing or misspelt, because no labels have these names."""
     ends, others = given.keys() & {"from", "to"}, given.keys() & {"step", "count", "scale", "whole"}
     return len(ends) == 2 or (bool(ends) and bool(others))
 
@@ -111,6 +111,6 @@ def _spread(r: RangeTable, count: int, where: str) -> list[float]:
 
 
 def short(v: float) -> int | float:
-    """Six digits: more are of no use as a label; whole numbers without a point."""
+    """A number as a label: with six digits, and without a point if it is whole."""
     rounded = float(f"{v:.6g}")
     return int(rounded) if rounded == int(rounded) and abs(rounded) < 1e15 else rounded

@@ -1,9 +1,11 @@
-"""The process in a namespace: it makes its network and its device, hands the device over, and has the connections.
+"""The process in a namespace: it makes its network and its device, hands the device to the gateway, and has the
+connections.
 
-It speaks with the gateway over a socket; each message is a JSON document. The gateway first says what to make, and the
-agent answers with the device. Then the gateway says when to begin. At the end it says that the run is over, and the
-agent answers with what its kernel says. The agent ends when the gateway does, however that ends: the kernel kills it,
-and the socket closes. Its network ends with it.
+The agent exchanges messages with the gateway over a socket; each message is a JSON document. The first message of the
+gateway has the settings of the network, and the agent answers with the device. The second message has the time at which
+to begin. The last message says that the run is over, and the agent answers with the data of its kernel. The agent ends
+when the gateway ends in any way: the kernel kills the agent, and the socket closes. The agent's network ends with the
+agent.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ def _network(config: dict[str, Any]) -> None:
         try:
             _core.own_network(False)
         except PermissionError:
-            # Without privilege: as the root of a user namespace, which has a network of its own.
+            # Without privilege the process becomes the root of a user namespace, which has its own network.
             _core.own_network(True)
     except OSError as e:
         full = e.errno in (errno.ENOSPC, errno.EUSERS)
@@ -73,7 +75,7 @@ def _set(sysctls: dict[str, str], refused: list[str]) -> None:
 
 
 def make(config: dict[str, Any]) -> tuple[int, list[str]]:
-    """The network of this side: the device's descriptor, and settings that the kernel would not take."""
+    """Makes the network of this side. Returns the device's descriptor, and the settings that the kernel refused."""
     _network(config)
     device = _device()
     refused: list[str] = []
@@ -84,7 +86,7 @@ def make(config: dict[str, Any]) -> tuple[int, list[str]]:
     if ipv6 and not os.path.isdir("/proc/sys/net/ipv6"):
         raise Refused("this kernel has IPv6 switched off; leave --ipv6 out")
     if config.get("orders"):
-        # Whoever gives them says what else is to be made.
+        # With `orders`, later messages of the gateway make the rest.
         ip("link", "set", "lo", "up")
         return device, refused
     if not ipv6 and "join" not in config:
@@ -92,7 +94,7 @@ def make(config: dict[str, Any]) -> tuple[int, list[str]]:
     _set(config["sysctls"], refused)
     if "join" not in config:
         ip("link", "set", "lo", "up")
-    # Where the kernel has a queue of its own here, it must never be the one that drops.
+    # If the kernel has its own queue here, that queue must never drop packets.
     ip("link", "set", DEVICE, "mtu", str(config["mtu"]), "txqueuelen", "20000", "up")
     for group in config["groups"]:
         own, other = group["own"], group["other"]
@@ -115,7 +117,7 @@ def counters() -> dict[str, int]:
 
 
 def lost() -> int:
-    """Packets that found no room before the device; what a queue of the kernel's own drops there is not counted."""
+    """Packets that found no room before the device, without the drops of the kernel's own queue there."""
     with open("/proc/self/net/dev", encoding="ascii") as f:
         for line in f:
             name, _, rest = line.partition(":")
@@ -125,7 +127,7 @@ def lost() -> int:
 
 
 class Channel:
-    """Documents over a socket."""
+    """Sends and receives documents over a socket."""
 
     def __init__(self, end: socket.socket) -> None:
         self.end = end
@@ -153,7 +155,7 @@ class Channel:
 
 
 def take(config: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """An interface of the user's: its descriptor, and what it is."""
+    """An interface of the user: its descriptor, and its properties."""
     _network(config)
     name = config["interface"]
     try:
@@ -168,7 +170,7 @@ def take(config: dict[str, Any]) -> tuple[int, dict[str, Any]]:
 
 
 def _obey(channel: Channel, order: dict[str, Any]) -> None:
-    """Run commands in this network, change its settings, or listen in it for another process."""
+    """Run commands in this network, change its settings, or open listening sockets in it for another process."""
     try:
         for words, given in order.get("commands", []):
             router.command(*words, given=given)
@@ -212,13 +214,13 @@ def serve(channel: Channel) -> None:
         return
     channel.send({"ready": True, "refused_settings": refused, "tcp_info": tcp_info.LENGTH}, (device,))
     if not config.get("kernel"):
-        # Otherwise the queue before it is wanted at the end.
+        # With a queue of the kernel the device stays open, because this queue is read at the end.
         os.close(device)
     if not works:
         while (order := channel.receive()[0]).get("order"):
             _obey(channel, order)
         return
-    # Who sends too late for lack of a processor shows the machine's load, not the network.
+    # A sender that is late for lack of a processor shows the load of the machine, and not the network.
     with contextlib.suppress(OSError):
         os.nice(-10)
     go, _ = channel.receive()
@@ -242,7 +244,7 @@ def main() -> None:
     try:
         serve(channel)
     except (EOFError, BrokenPipeError, ConnectionResetError):
-        # The gateway is gone, and has said why, or could not.
+        # The gateway has ended. The gateway has reported the reason if it could.
         sys.exit(1)
 
 

@@ -1,4 +1,4 @@
-"""The box alone: between two namespaces or two interfaces of the user, for whatever traffic the user sends."""
+"""Runs the box alone, between two namespaces or two interfaces of the user, for any traffic of the user."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ADDRESSES = ("10.203.0.1", "10.203.0.2")
 
 
 class BoxError(RuntimeError):
-    """The box cannot run, or has failed; `input`: because of what the user wrote."""
+    """The box cannot run, or has failed. `input` is true if the cause is the user's input."""
 
     def __init__(self, text: str, input: bool = False) -> None:
         super().__init__(text)
@@ -29,12 +29,12 @@ class BoxError(RuntimeError):
 
 @dataclass(frozen=True)
 class BoxEnd:
-    """One side of the box as the user names it."""
+    """One side of the box, as the user gives it."""
 
     said: str
-    #: Of the namespace; none where it is the one that this process is in.
+    #: The path of the namespace; None for the namespace of this process.
     network: Path | None
-    #: Frames of this interface are forwarded; without it the box makes a device of its own.
+    #: The interface whose frames are forwarded. Without one the box makes its own device.
     interface: str | None = None
 
     @property
@@ -46,7 +46,7 @@ _HERE = Path("/proc/self/ns/net")
 
 
 def end_of(name: str) -> BoxEnd:
-    """NAMESPACE, NAMESPACE:INTERFACE, :INTERFACE, or an INTERFACE of this network."""
+    """The side for NAMESPACE, NAMESPACE:INTERFACE, :INTERFACE, or an INTERFACE of this network."""
     where, colon, interface = name.rpartition(":")
     if colon:
         return BoxEnd(name, network_of(where) if where else None, interface)
@@ -122,7 +122,7 @@ def _config(end: BoxEnd, own: int, mtu: int) -> dict[str, Any]:
 
 
 def ends_of(near: str, far: str, mtu: int | None) -> list[BoxEnd]:
-    """Both sides; raises BoxError where they do not go together."""
+    """Both sides. Raises BoxError if they cannot be the two sides of one box."""
     ends = [end_of(near), end_of(far)]
     if (ends[0].interface is None) != (ends[1].interface is None):
         raise BoxError(
@@ -155,12 +155,12 @@ def _together(ends: list[BoxEnd], made: list[dict[str, Any]]) -> None:
 
 
 def run(near: str, far: str, options: dict[str, Any], status: Callable[[dict[str, Any]], None]) -> str:
-    """Until the end, or Ctrl-C; what was forwarded, as text."""
+    """Runs the box until the end, or until Ctrl-C. Returns a text on the forwarded packets."""
     ends = ends_of(near, far, options["mtu"])
     sides: list[Side] = []
     devices: list[int] = []
     interfaces_of: list[dict[str, Any]] = []
-    # Whatever the options say wrong is said before anything is made.
+    # Errors in the options are reported before anything is made.
     box = _box(options, 0)
     try:
         for i, end in enumerate(ends):
@@ -193,7 +193,7 @@ def run(near: str, far: str, options: dict[str, Any], status: Callable[[dict[str
             side.end()
 
 
-#: The clock of a network goes no further than 78 hours; then the box begins anew, s.
+#: The time after which the box begins anew, s. The clock of a network ends after 78 hours.
 STRETCH = 3 * 86_400.0
 
 
@@ -208,7 +208,7 @@ def _box(options: dict[str, Any], stretches: int) -> Any:
 def _stretch(
     box: Any, devices: list[int], seconds: float, real_time: bool, status: Callable[[dict[str, Any]], None]
 ) -> tuple[str, bool]:
-    """What was forwarded, as text, and whether Ctrl-C has ended it."""
+    """A text on the forwarded packets, and whether Ctrl-C has ended the run."""
     last: dict[str, Any] = {}
     interrupted = False
 

@@ -1,8 +1,9 @@
-"""Datagrams with a number and the time at which they were sent, so that both ends can measure: loss, delay, round trip.
+"""Datagrams with a number and the time at which they were sent, so that both ends can measure loss, delay and round
+trip.
 
-The payload begins with the number, 8 B, and the time on the clock of this machine, 8 B, both little-endian; an answer
-begins with those of its datagram. A datagram without room for them has neither. The time of an arrival is that of the
-kernel (SO_TIMESTAMPNS, socket(7)): a receiver that wakes late does not change it.
+The payload begins with the number, 8 B, and the time on the clock of this machine, 8 B, both little-endian. An answer
+begins with the number and time of its datagram. A datagram that is too short for them has neither. The time of an
+arrival is that of the kernel (SO_TIMESTAMPNS, socket(7)), so a receiver that wakes late does not change it.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-#: asm-generic/socket.h, where Python has no name for it.
+#: The value in asm-generic/socket.h, for a Python without a name for it.
 SO_TIMESTAMPNS = 35
 _HEAD = struct.Struct("<QQ")
-#: Payload with room for number and time.
+#: The bytes of number and time, which is the least payload that has them.
 ROOM = _HEAD.size
 _TIME = struct.Struct("qq")
 _BESIDE = socket.CMSG_SPACE(_TIME.size)
-#: Taken at a time, so that others get their turn.
+#: The most datagrams that are read at once, so that other sockets get their turn.
 _BATCH = 64
 _LARGEST = 65_536
 
@@ -46,8 +47,8 @@ def numbered(number: int, payload: bytes) -> bytes:
 
 
 def received(s: socket.socket) -> Iterator[Datagram]:
-    """Those that wait."""
-    # Arrivals have the time of day.
+    """The datagrams that wait at a socket."""
+    # The kernel gives the arrival in the time of day.
     ahead = time.monotonic_ns() - time.time_ns()
     for _ in range(_BATCH):
         try:

@@ -1,6 +1,6 @@
-"""Interfaces that a user names for the box: what they are, and why one would not do.
+"""Checks the interfaces that a user names for the box: their properties, and the reason if one cannot be used.
 
-Nothing of them is changed. So an interface must be up already, and carry nothing but what the box is to forward.
+No interface is changed. An interface must therefore already be up, and may carry only traffic for the box.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 
 
 class Unfit(Exception):
-    """An interface will not do; the text says why, and what to do."""
+    """An interface cannot be used. The text has the reason and the remedy."""
 
 
 @dataclass
 class Interface:
     name: str
     mtu: int
-    #: The other end of a veth, where it is in the same network.
+    #: The other end of a veth, if that end is in the same network.
     peer: str | None
 
 
@@ -50,7 +50,8 @@ def usable(name: str) -> Interface:
     if master := i.get("master"):
         raise Unfit(f"{name} is part of {master}, which forwards its packets too; `ip link set {name} nomaster`")
     for a in i.get("addr_info", []):
-        # Every interface that is up has an IPv6 address of the link; nothing is sent from it by itself.
+        # Every interface that is up has an IPv6 address of the link; the interface itself sends nothing from this
+        # address.
         if a["family"] != "inet6" or a["scope"] != "link":
             address = f"{a['local']}/{a['prefixlen']}"
             raise Unfit(

@@ -1,6 +1,8 @@
-"""iperf3 as sender and receiver of a flow: two processes for each, and its JSON read as what our own senders tell.
+"""Runs iperf3 as sender and receiver of a flow, with two processes for each flow. The JSON of iperf3 is read into the
+form of our own senders' reports.
 
-A test has a connection for control beside the one for its data; it passes the same queue and counts as the flow's.
+A test has a connection for control in addition to that for data. The control connection passes the same queue, and its
+packets count as the flow's.
 """
 
 from __future__ import annotations
@@ -16,13 +18,13 @@ from typing import IO, Any
 
 from tailback import _core
 
-#: How often iperf3 looks at its connection, s: as often as it can.
+#: The interval at which iperf3 reads the state of its connection, s: the shortest that it allows.
 LOOK_EVERY = 0.1
-#: So long a test may be at most; the run's end interrupts it, s.
+#: The longest time of a test, s. The end of the run interrupts the test.
 _LONGEST = 86_400
 #: The bytes of one write.
 _BLOCK = 128 * 1024
-#: How long all of them have to tell what they know, and to begin to listen, s.
+#: The time that all processes have to report their results, and to begin to listen, s.
 _PATIENCE = 5.0
 
 
@@ -31,15 +33,16 @@ class IperfError(Exception):
 
 
 def _with_parent() -> None:
-    """In a new process: it must not outlive this one, whose network it would keep."""
+    """Runs in a new process, and ties its life to this process. Otherwise the new process would keep the network of
+    this one."""
     _core.end_with_parent()
 
 
 class Process:
-    """One iperf3, and what it has said by its end."""
+    """One process of iperf3, and its output when it has ended."""
 
     def __init__(self, words: list[str]) -> None:
-        # A pipe would be full before anybody reads it.
+        # A pipe would be full before it is read.
         self.said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         self.interrupted = False
         command = ["iperf3", "--json", *words]
@@ -49,13 +52,13 @@ class Process:
         self.descriptor = os.pidfd_open(self.process.pid)
 
     def interrupt(self) -> None:
-        """End the test: it then says what it has measured until now."""
+        """End the test. iperf3 then prints the values that it has measured so far."""
         if self.process.poll() is None:
             self.interrupted = True
             self.process.send_signal(signal.SIGINT)
 
     def result(self, deadline: float) -> dict[str, Any]:
-        """Its JSON, with `error` where it failed or was ended; raises IperfError where it has said nothing."""
+        """The JSON of the process, with `error` if it failed or was ended. Raises IperfError if there is no output."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(max(0.0, deadline - time.monotonic()))
         if self.process.poll() is None:
@@ -80,7 +83,7 @@ def client(group: dict[str, Any], index: int, bytes_: int | None) -> Process:
     words = ["--client", group["other"], "--port", str(port), "--bind", group["own"], "--cport", str(own_port)]
     words += ["--interval", str(LOOK_EVERY), "--connect-timeout", "10000"]
     if bytes_:
-        # It sends whole blocks.
+        # iperf3 sends whole blocks.
         blocks = -(-bytes_ // _BLOCK)
         words += ["--bytes", str(bytes_), "--length", str(-(-bytes_ // blocks))]
     else:
@@ -91,7 +94,7 @@ def client(group: dict[str, Any], index: int, bytes_: int | None) -> Process:
         rates = group["rates_bps"]
         words += ["--udp", "--bitrate", str(rates[index % len(rates)]), "--length", str(group["datagram"])]
     if group["dscp"]:
-        # The server takes it from the test's parameters.
+        # The server takes this value from the parameters of the test.
         words += ["--tos", str(group["dscp"] << 2)]
     if group["pacing_bps"]:
         words += ["--fq-rate", str(group["pacing_bps"])]
@@ -114,7 +117,7 @@ def servers(group: dict[str, Any]) -> dict[int, Process]:
 
 
 def _listening() -> set[int]:
-    """The ports on which somebody waits for connections here (proc(5), /proc/net/tcp)."""
+    """The ports on which a process waits for connections in this network (proc(5), /proc/net/tcp)."""
     ports = set()
     for name in ("tcp", "tcp6"):
         with contextlib.suppress(OSError), open(f"/proc/self/net/{name}", encoding="ascii") as f:
@@ -126,7 +129,7 @@ def _listening() -> set[int]:
 
 
 def results(processes: dict[str, Process]) -> dict[str, dict[str, Any]]:
-    """What each has said, by name; where one failed, `error` says how."""
+    """The output of each process, by name. If a process failed, `error` has the reason."""
     for p in processes.values():
         p.interrupt()
     deadline = time.monotonic() + _PATIENCE
@@ -140,8 +143,8 @@ def results(processes: dict[str, Process]) -> dict[str, dict[str, Any]]:
 
 
 def told(said: dict[str, Any], ended: float) -> dict[str, Any]:
-    """What a sender says, as our own do: samples of (time, window in segments, no threshold, round trip), and counts of
-    the whole test. `ended`: when it ended, s."""
+    """The report of a sender in the form of our own senders: samples of (time, window in segments, no threshold, round
+    trip), and counts of the whole test. `ended` is the time at which the test ended, s."""
     rows = [s for i in said.get("intervals", []) for s in i["streams"]]
     last = rows[-1]["end"] if rows else 0.0
     segment = said.get("start", {}).get("tcp_mss_default") or 1

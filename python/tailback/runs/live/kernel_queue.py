@@ -1,15 +1,16 @@
-"""The queue of one link as this kernel's own: where it stands, its lines for `tc`, and what the box is left with.
+"""Turns the queue of one link into a queue of this kernel: its place, its lines for `tc`, and the changes to the link
+in the box.
 
 A link divides the scenario's nodes: those of its `from` are behind the near device of the box, those of its `to` behind
-the far one. The queue of one direction must serve all that goes this way, data and ACKs of all flows together, so that
-flows' ends are laid out by their nodes, whichever end sends. (Live runs without a queue of the kernel have all sources
-on one side, where the queue of one direction would be two.)
+the far one. The queue of one direction must serve all packets of this direction, data and ACKs of all flows together.
+The ends of flows are therefore placed by their nodes, and not by which end sends. (Live runs without a queue of the
+kernel have all sources on one side. There the queue of one direction would become two queues.)
 
-* A queue before everything that can hold packets back stands where its packets leave the sending side's router.
-* A queue behind something that can, as a shaper at home stands behind the line on the way down, stands where its
-  packets come into the receiving side's router, as the queue of an IFB.
+* A queue with nothing before it that can delay packets is where its packets leave the router of the sending side.
+* Any other queue is where its packets enter the router of the receiving side, as the queue of an IFB. An example is a
+  shaper at home, which is behind the line on the way down.
 
-The box passes these packets at once: the link's delay stays there, its rate and its queue do not.
+The box passes these packets at once. The link's delay stays in the box, but its rate and its queue do not.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from tailback.linux import kernel
 from tailback.linux.shaper import intermediate
 from tailback.linux.units import TcError
 
-#: Of the router: towards the box, and for what comes in.
+#: The router's device towards the box, and its device for incoming packets.
 DEVICE, IFB = "tailback0", "ifb4wan"
-#: The box's own link where the kernel's queue holds the rate.
+#: The rate of the link in the box if the kernel's queue has the link's rate.
 OPEN_RATE = "10Gbps"
 _FIFO = "droptail"
 _OPEN = {"kind": _FIFO, "buffer": "unlimited"}
 
 
 class NotPossible(ValueError):
-    """The scenario asks for something that no kernel, or not this one, can do: wrong input."""
+    """The scenario needs something that no kernel, or not this one, can do. This is an error of the input."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class KernelQueue:
     link: str
     #: Nodes behind the link.
     far: frozenset[str]
-    #: For the router of the near side, and of the far side.
+    #: The commands for the router of the near side, and for that of the far side.
     lines: tuple[list[str], list[str]]
-    #: What the scenario is read with, so that the box passes these packets at once.
+    #: The overrides of the scenario with which the box passes these packets at once.
     overrides: list[str]
     #: Disciplines and devices that the kernel must have, by their names in `tc` and `ip`.
     needs: list[str] = field(default_factory=list)
@@ -152,7 +153,7 @@ def _reached(node: str, ways: Sequence[_Way]) -> frozenset[str]:
 def _place(
     way: _Way, ways: Sequence[_Way], flows: tuple[frozenset[str], frozenset[str]], there: bool
 ) -> tuple[int, bool]:
-    """On which side the queue stands, and whether on packets that come in there."""
+    """The side of the queue, and whether the queue is for packets that come in there."""
     sends, gets = (0, 1) if there else (1, 0)
     others = [w for w in ways if w.name != way.name and w.holds_nothing_back and w.rate_bps >= way.rate_bps]
     if flows[sends] <= _reached(way.begin, [_turned(w) for w in others]):

@@ -1,4 +1,4 @@
-"""What a live run of a scenario makes: addresses, ports, kernel settings; and what a kernel cannot be told."""
+"""Plans a live run of a scenario: addresses, ports, settings of the kernel, and the keys that no kernel takes."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from tailback.runs.live import datagrams
 from tailback.runs.live.kernel_queue import KernelQueue
 from tailback.runs.live.kernel_queue import NotPossible as NotPossible
 
-#: A flow's own port at its source is this and its number in the group; each group has an address.
+#: A flow's port at its source is the sum of this and the flow's number in the group. Each group has its own address.
 FIRST_PORT = 20_000
 SERVER_PORT = 5001
-#: Of iperf3, whose receivers take one flow each: this and the flow's number in the group.
+#: The port of an iperf3 receiver is the sum of this and the flow's number in the group, since each receiver takes one
+#: flow.
 IPERF_PORT = 40_000
-#: Flows of a run: each needs a descriptor at both ends, and a group a port a flow.
+#: The most flows of a run. Each flow needs a descriptor at both ends, and a port of its group.
 MOST_FLOWS = 4_000
 MOST_GROUPS = 200
-#: Each of these is two processes.
+#: The most flows of iperf3, since each needs two processes.
 MOST_IPERF = 128
-#: Room for datagrams whose size is not known before they are sent, B.
+#: The size for which datagrams have room if their size is unknown before they are sent, B.
 ANY_SIZE = 65_000
-#: What becomes a setting of the kernel, or has no effect there beyond one.
+#: Parameters that become settings of the kernel, or that have no further effect there.
 _TOLD = {
     "congestion", "connection", "ecn", "payload", "timestamps", "variant", "initial_window", "min_rto", "profile",
     "header", "rwnd", "delayed_ack", "dsack",
@@ -46,29 +47,31 @@ class FlowGroup:
     mtu: int
     congestion: str = ""
     pacing_bps: int | None = None
-    #: Code point of what both ends send.
+    #: The code point of the packets of both ends.
     dscp: int = 0
     #: Attributes of the routes to the other side: initial window, ECN, round-trip floor; quick ACKs on the way back.
     there: list[str] = field(default_factory=list)
     back: list[str] = field(default_factory=list)
     window_bytes: int | None = None
-    #: Taken by the flows in turn; none for flows that always have data.
+    #: The sizes of transfers, which flows take in turn; empty for flows that always have data.
     transfer_bytes: list[int] = field(default_factory=list)
-    #: So long after a flow's start its destination sends as well, s.
+    #: The time after a flow's start at which its destination begins to send too, s.
     back_s: float | None = None
-    #: Both ends send all the time.
+    #: Whether both ends send all the time.
     both: bool = False
-    #: The simulator's own source says what is written and when.
+    #: Whether the simulator's own source decides the writes and their times.
     drawn: bool = False
     #: Headers of a datagram, bytes.
     datagram_header: int = 0
-    #: iperf3 sends and receives; of datagrams at these rates, taken in turn, with so much payload each.
+    #: Whether iperf3 sends and receives; and, for datagrams, the rates, which flows take in turn, and the payload of
+    #: each datagram.
     iperf3: bool = False
     rates_bps: list[int] = field(default_factory=list)
     datagram: int = 0
-    #: The sources are in the far namespace, and the destinations in the near one.
+    #: Whether the sources are in the far namespace, and the destinations in the near one.
     turned: bool = False
-    #: Datagrams have a number and a time; each is answered with so much payload, or with as much as it has itself.
+    #: Whether datagrams have a number and a time, whether they are answered, and the payload of an answer; 0 for that
+    #: of the datagram.
     numbered: bool = False
     echo: bool = False
     answer: int = 0
@@ -83,10 +86,10 @@ class Layout:
     groups: list[FlowGroup]
     #: Settings of both namespaces, below /proc/sys.
     sysctls: dict[str, str]
-    #: What the scenario says and the kernel is not told, a sentence each.
+    #: Keys of the scenario that have no effect on the kernel, one sentence for each.
     not_told: list[str]
     ipv6: bool = False
-    #: The queue of a link that is this kernel's own.
+    #: The link's queue that this kernel has.
     kernel: KernelQueue | None = None
 
     @property
@@ -101,7 +104,7 @@ class Layout:
                 port = g.server_port + i * g.iperf3
                 looks.append(((g.source, g.destination, g.protocol, FIRST_PORT + i, port), number))
                 if g.iperf3:
-                    # Its connection for control comes from any port.
+                    # The connection for control of iperf3 may come from any port.
                     looks.append(((g.source, g.destination, _TCP, 0, port), number))
                 number += 1
         return looks
@@ -114,7 +117,7 @@ class Layout:
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
-    """Names in the order of the engine: numbers inside them count as numbers."""
+    """The key that sorts names as the engine does: numbers in names count as numbers."""
     import re
 
     parts = re.findall(r"\d+|\D", name)
@@ -122,10 +125,12 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def marks_only_if_asked(read: Callable[[Sequence[str]], Any]) -> Any:
-    """The scenario as a live run takes it: its queues mark only where it says so. `read` reads it with overrides.
+    """The scenario for a live run, in which queues mark only if the scenario says so. `read` reads the scenario with
+    overrides.
 
-    Real senders have the ECN that their kernels have agreed on, so that nothing follows from the scenario's own. Raises
-    NotPossible, with the place in the scenario, for a queue that can only mark and is not asked to.
+    Real senders use ECN as their kernels have negotiated it, so the scenario's own setting of ECN decides nothing.
+    Raises NotPossible, with the place in the scenario, for a queue that can only mark if the scenario does not request
+    marks.
     """
     scenario = read([])
     if scenario.marking["given"] or not scenario.marking["on"]:
@@ -133,7 +138,7 @@ def marks_only_if_asked(read: Callable[[Sequence[str]], Any]) -> Any:
     try:
         return read(["marking=false"])
     except _core.ScenarioError as e:
-        # Without the override there was nothing to complain of, so this is what cannot be without marks.
+        # Without the override there was no error, so this part of the scenario needs marks.
         first = e.problems[0]
         place = f"line {first['line']}, {first['key']}" if first["line"] is not None else first["key"]
         why = f"{first['value']} signals only by marks" if first["value"] else "an impairment marks"
@@ -144,7 +149,7 @@ def marks_only_if_asked(read: Callable[[Sequence[str]], Any]) -> Any:
 
 
 def plan(scenario: Any, overrides: Mapping[str, Any]) -> Layout:
-    """Raises NotPossible for what no kernel does."""
+    """The layout of a live run. Raises NotPossible for a scenario that no kernel can run."""
     groups = _core.live_groups(scenario)
     if scenario.spec["flows"] == [] or not groups:
         raise NotPossible(
@@ -154,7 +159,7 @@ def plan(scenario: Any, overrides: Mapping[str, Any]) -> Layout:
         raise NotPossible(f"the scenario has {most} flows; give at most {MOST_FLOWS}, each needs a real connection")
     if len(groups) > MOST_GROUPS:
         raise NotPossible(f"the scenario has {len(groups)} groups of flows; give at most {MOST_GROUPS}")
-    # So much waits in a socket that a sender that wakes late has still enough to send.
+    # The bytes that wait in a socket, so that a sender that wakes late still has enough to send.
     waiting = max(1 << 18, min(1 << 22, (1 << 27) // most))
     ipv6 = bool(overrides.get("ipv6"))
     sysctls = {**_SYSCTLS, "net/ipv4/tcp_wmem": f"4096 {waiting} 67108864"}
@@ -173,7 +178,7 @@ def plan(scenario: Any, overrides: Mapping[str, Any]) -> Layout:
     return layout
 
 
-#: No memory of earlier connections, buffers that do not hold a sender back.
+#: Settings without memory of earlier connections, and with buffers that do not limit a sender.
 _SYSCTLS = {
     "net/ipv4/tcp_no_metrics_save": "1",
     "net/ipv4/tcp_rmem": "4096 1048576 67108864",
@@ -201,7 +206,7 @@ def _connections(g: Mapping[str, Any], number: int, layout: Layout, overrides: M
     congestion = overrides.get("congestion") or t["congestion"]["kind"]
     near, far = _addresses(number, layout.ipv6)
     header = 40 + 20 * layout.ipv6 + (12 if t["timestamps"] else 0)
-    # The scenario's packets have one size whatever their options; a kernel's options take their room from the payload.
+    # Packets of the scenario have one size with any options. In a kernel, options reduce the payload.
     mtu = t["payload"] + t["header"]
     in_kernel = (_core.control_facts(congestion) or {}).get("linux")
     group = FlowGroup(name, number, g["count"], _TCP, near, far, mtu, in_kernel or congestion)
@@ -284,8 +289,8 @@ def _answered(g: Mapping[str, Any], group: FlowGroup) -> None:
 
 
 def _sides(found: list[dict[str, Any]], layout: Layout, kernel: KernelQueue | None) -> None:
-    """Which namespace each flow's source is in. With a queue of this kernel, what it delays and drops is measured by
-    the ends themselves: the box does not see it."""
+    """Sets the namespace of each flow's source. With a queue of this kernel, the ends themselves measure its delays and
+    drops, because the box does not see them."""
     layout.kernel = kernel
     if kernel is None:
         return
@@ -329,7 +334,8 @@ def _iperf(asked: Sequence[str], found: Mapping[str, Mapping[str, Any]], layout:
 
 
 def _shared(found: list[dict[str, Any]], layout: Layout) -> None:
-    """What a kernel has once for all its connections: the first group decides, the others are told of."""
+    """Settings that a kernel has only once for all connections. The first group decides them, and differences of other
+    groups are noted."""
     groups = [g for g in found if g["transport"]["kind"] == "tcp"]
     if not groups:
         return
@@ -346,7 +352,8 @@ def _shared(found: list[dict[str, Any]], layout: Layout) -> None:
         "net/ipv4/tcp_timestamps": str(int(bool(t["timestamps"]))),
     }
     if not sack:
-        # RACK and tail loss probes repair what these variants leave to duplicates and timeouts.
+        # RACK and tail loss probes are turned off, because these variants repair losses by duplicate ACKs and timeouts
+        # only.
         layout.sysctls |= {"net/ipv4/tcp_recovery": "0", "net/ipv4/tcp_early_retrans": "0"}
         if t["variant"] != "newreno":
             layout.not_told.append(f"variant = {t['variant']}: a kernel without SACK repairs as NewReno does")

@@ -28,7 +28,7 @@ class MachineCheck:
     good: bool
     found: str
     remedy: str = ""
-    #: Without it there is no live run.
+    #: Whether live runs need this.
     needed: bool = True
 
     def text(self) -> str:
@@ -54,7 +54,7 @@ _TUN = _TRY + "_core.make_tun('tailback0')\n"
 
 
 def _attempt(code: str) -> tuple[str, str]:
-    """Do something in a process of its own: what it says, and why it failed."""
+    """Run code in a separate process. Returns its output, and the reason if it failed."""
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     return process.stdout.strip(), process.stderr.strip().rsplit("\n", 1)[-1] if process.returncode else ""
 
@@ -117,7 +117,7 @@ def _timer() -> MachineCheck:
 
 
 def _controls_of_linux() -> list[str]:
-    """What Linux calls the congestion controls that it has too."""
+    """Linux's names of the congestion controls that it also has."""
     controls = next(f["models"] for f in describe() if f["family"] == "congestion")
     linux_names = [(_core.control_facts(m["name"]) or {}).get("linux") for m in controls]
     return [name for name in linux_names if name]
@@ -133,13 +133,14 @@ def _congestion() -> MachineCheck:
 
 
 def _lines() -> dict[str, str]:
-    """For each kind of queue a line that the kernel takes if it has it, behind `tc qdisc add dev lo root`."""
+    """For each kind of queue, the words after `tc qdisc add dev lo root` that the kernel accepts if it has this
+    kind."""
     slow = law.Path(1e6, 1500, 0.1)
     lines = {"htb": "htb", "tbf": "tbf rate 1mbit burst 10000 limit 10000", "bfifo": "bfifo"}
     return lines | {f.kind: words.write(f, {}, slow, ecn=False).text for f in forms()}
 
 
-#: Tries each line of `LINES`, and what comes in by a device needs.
+#: Tries each line of `LINES`, and the qdisc and device that incoming packets need.
 _TRY_QUEUES = """
 import subprocess
 def taken(line):
@@ -157,8 +158,8 @@ if taken("ip link add ifb4wan type ifb"):
 
 @functools.cache
 def kernel_queues() -> tuple[str, ...]:
-    """What this kernel has for queues of its own, by the names of `tc` and `ip`; nothing where it allows no namespace.
-    A process of its own tries each in a namespace of its own."""
+    """The queues that this kernel has, by the names of `tc` and `ip`; empty if it allows no namespace. A separate
+    process tries each queue in a separate namespace."""
     lines = _lines()
     tried, _ = _attempt(f"{_TRY}\nLINES = {lines!r}\n{_TRY_QUEUES}")
     names = (*lines, "ingress", "ifb")
@@ -166,7 +167,7 @@ def kernel_queues() -> tuple[str, ...]:
 
 
 def require(needs: Sequence[str], link: str) -> None:
-    """Raises NotPossible where this kernel lacks one of these."""
+    """Raises NotPossible if this kernel lacks one of these queues."""
     queues = kernel_queues()
     if missing := [name for name in needs if name not in queues]:
         has = f"it has {', '.join(queues)}" if queues else "it allows no namespace to put one in (`tailback doctor`)"
@@ -185,7 +186,7 @@ def _queues() -> MachineCheck:
     return MachineCheck("queues of the kernel", not missing, finding, remedy, needed=False)
 
 
-#: Programs that some commands need: their package, and what for. One of those in a row is enough.
+#: Programs that some commands need, with their package and purpose. One program of a row is enough.
 _PROGRAMS = (
     (("iperf3",), "iperf3", "`tailback live --iperf3`"),
     (("nft",), "nftables", "the way out of `tailback behind`"),
@@ -203,7 +204,7 @@ def _programs() -> list[MachineCheck]:
 
 
 def left_behind() -> list[int]:
-    """Processes of runs whose gateway is gone. Their networks and devices end with them."""
+    """Processes of runs whose gateway has ended. The networks and devices of such runs end with these processes."""
     processes = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -220,7 +221,7 @@ def left_behind() -> list[int]:
 
 
 def clean() -> str:
-    """End what is left behind, and say what it was."""
+    """Ends the remaining processes of earlier runs, and returns a text that names their number."""
     processes = left_behind()
     for pid in processes:
         with contextlib.suppress(OSError):

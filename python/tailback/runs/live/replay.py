@@ -1,4 +1,4 @@
-"""A recording of a live run, held against the simulator."""
+"""Compares a recording of a live run with the simulator."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _WORDS = {"mark": "marks", "drop": "drops", "exit": "departures"}
 
 
 class ReplayError(RuntimeError):
-    """The simulator decides otherwise. The text says where."""
+    """The simulator decides differently. The text names the place."""
 
 
 def compare(scenario: Any, recording: str) -> str:
-    """Say that all decisions are the same, with their numbers; raises ReplayError where they are not."""
+    """A text that all decisions are the same, with their numbers. Raises ReplayError if they are not."""
     again = _core.live_replay(scenario, scenario.seed, recording, scenario.duration_s)
     counts = []
     for word, noun in _WORDS.items():

@@ -1,4 +1,4 @@
-"""What a live run is shown and stored as: the tables of a run, and how far they are to be trusted."""
+"""Shows and stores a live run: the tables of the run, and how far they can be trusted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tailback.core.text.whole import write_text
 from tailback.runs.live.session import Live
 from tailback.runs.result import Result
 
-#: What both kernels counted and is of use beside the tables.
+#: The counters of both kernels that are useful in addition to the tables.
 _COUNTERS = (
     "TcpExt.TCPFastRetrans",
     "TcpExt.TCPLossProbes",
@@ -32,13 +32,13 @@ _COUNTERS = (
 
 
 def result(scenario: Any, runs: Sequence[Live]) -> Result:
-    """The runs as a result, as `tailback.run` gives one."""
+    """The runs as a result of the same form as that of `tailback.run`."""
     elapsed = sum(r.quality["time_s"] for r in runs)
     return Result(_core.live_results([r.run for r in runs], elapsed), scenario)
 
 
 def documents(runs: Sequence[Live]) -> list[dict[str, Any]]:
-    """Of each run: whether it is valid, how well it was served, what the kernels counted."""
+    """For each run: whether it is valid, the quality of its service, and the counters of the kernels."""
     return [
         clean(
             {
@@ -57,7 +57,7 @@ def documents(runs: Sequence[Live]) -> list[dict[str, Any]]:
 
 
 def save(result: Result, runs: Sequence[Live], out: str) -> None:
-    """The folder of a run, and beside its tables what only a live run has."""
+    """Writes the folder of a run: its tables, and the data that only a live run has."""
     where = Path(out)
     result.save(where)
     write_text(where / "live.json", json.dumps(documents(runs), indent=1, allow_nan=False) + "\n")

@@ -1,14 +1,14 @@
-"""A router of its own in front of a namespace's connections: the queues of this kernel stand there, as on a router at
-home.
+"""Makes a router in front of the connections of a namespace. The queues of this kernel are on this router, as on a
+router at home.
 
     connections, host0 ==veth== lan0, router, queue, tailback0 => the box
 
 The router is a namespace, and the connections are in another one behind it. TCP lets a connection have only about a
 millisecond of data in the queues of its own host (TCP Small Queues, `tcp_limit_output_bytes` in
-Documentation/networking/ip-sysctl.rst of Linux), so that a queue on the senders' own device would never fill. A packet
-that another host has sent no longer counts.
+Documentation/networking/ip-sysctl.rst of Linux), so a queue on the senders' own device would never fill. A packet that
+has left the host is no longer counted there.
 
-Packets are as large as the MTU: the hosts make none for segmentation later (`gso_max_segs`).
+Packets are at most as large as the MTU: the hosts make no larger ones for later segmentation (`gso_max_segs`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from tailback import _core
 
 _HOST, _LAN = "host0", "lan0"
-#: Known to both ends, so that neither sends ARP.
+#: The Ethernet addresses, which are set at both ends, so that no end sends ARP.
 _HOST_ADDRESS, _LAN_ADDRESS = "02:00:00:00:00:01", "02:00:00:00:00:02"
 #: Descriptors of the two namespaces of this process.
 _NAMESPACES: dict[str, int] = {}
@@ -32,7 +32,7 @@ _Said = TypeVar("_Said")
 
 
 class Refused(Exception):
-    """This machine does not allow something; the text says what to do."""
+    """This machine does not allow something. The text has the remedy."""
 
 
 def ip(*words: str) -> None:
@@ -40,7 +40,7 @@ def ip(*words: str) -> None:
 
 
 def command(*words: str, given: str = "") -> str:
-    """What a command of iproute2 or nftables says; `given` is its input."""
+    """The output of a command of iproute2 or nftables; `given` is its input."""
     try:
         process = subprocess.run(words, input=given, capture_output=True, text=True, check=False)
     except FileNotFoundError:
@@ -52,7 +52,7 @@ def command(*words: str, given: str = "") -> str:
 
 
 def make(config: dict[str, Any], device: str, set_: Callable[[dict[str, str]], None]) -> None:
-    """This namespace becomes the router, and the process goes on in one for the connections."""
+    """Makes this namespace the router. The process continues in a new namespace for the connections."""
     ip("link", "add", _LAN, "address", _LAN_ADDRESS, "type", "veth", "peer", "name", _HOST, "address", _HOST_ADDRESS)
     _NAMESPACES["router"] = os.open("/proc/self/ns/net", os.O_RDONLY)
     _core.own_network(False)
@@ -77,7 +77,7 @@ def _forwarding(ipv6: bool) -> dict[str, str]:
 
 
 def _route(config: dict[str, Any], device: str, set_: Callable[[dict[str, str]], None]) -> None:
-    """Between the hosts and the device."""
+    """Sets the routes between the hosts and the device."""
     set_(_forwarding(config["ipv6"]))
     ip("link", "set", "lo", "up")
     ip("link", "set", _LAN, "mtu", str(config["mtu"]), "up")
@@ -89,7 +89,7 @@ def _route(config: dict[str, Any], device: str, set_: Callable[[dict[str, str]],
 
 
 def _connect(config: dict[str, Any], set_: Callable[[dict[str, str]], None]) -> None:
-    """The network of the connections, behind the router."""
+    """Sets up the network of the connections, behind the router."""
     ipv6 = config["ipv6"]
     if not ipv6:
         set_({"net/ipv6/conf/all/disable_ipv6": "1"})
@@ -105,7 +105,7 @@ def _connect(config: dict[str, Any], set_: Callable[[dict[str, str]], None]) -> 
 
 
 def inside(what: Callable[[], _Said]) -> _Said:
-    """What something says in the router's namespace."""
+    """The result of a function that is called in the router's namespace."""
     _enter("router")
     try:
         return what()
@@ -114,7 +114,7 @@ def inside(what: Callable[[], _Said]) -> _Said:
 
 
 def queues() -> list[dict[str, Any]]:
-    """What the kernel says of the router's queues."""
+    """The kernel's counters of the router's queues."""
     queues_of_tc: list[dict[str, Any]] = json.loads(command("tc", "-s", "-j", "qdisc", "show"))
     keys = ("kind", "dev", "bytes", "packets", "drops", "overlimits")
     return [{k: q[k] for k in keys} for q in queues_of_tc if q["kind"] not in ("noqueue", "ingress")]

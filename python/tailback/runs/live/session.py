@@ -1,7 +1,8 @@
-"""One live run from beginning to end: two processes with networks of their own, the box between them, and the results.
+"""Runs one live run from beginning to end: two processes, each with its own network, the box between them, and the
+results.
 
-Nothing that is made has a name outside the processes that hold it: networks and devices end with them, and they end
-with this one. So there is nothing to take down, however the run ends.
+Networks and devices have no names outside of the processes that own them. Networks and devices end with these
+processes, and these processes end with this one. There is therefore nothing to remove, no matter how the run ends.
 """
 
 from __future__ import annotations
@@ -22,18 +23,19 @@ from tailback import _core
 from tailback.runs.live.agent import Channel
 from tailback.runs.live.layout import FIRST_PORT, Layout, NotPossible, plan
 
-#: A run whose 99th percentile of lateness is above this is not valid, s.
+#: The largest 99th percentile of lateness of a valid run, s.
 MOST_LATENESS = 0.001
-#: Nor is one whose line was served with a rate that differs by this share, where it was busy for so long, s.
+#: The largest difference of the served rate of a line, as a share, in a valid run, and the least busy time for which
+#: this is judged, s.
 MOST_RATE_ERROR = 0.01
 LEAST_BUSY = 1.0
-#: From when both sides are ready to time zero, s.
+#: The time from the moment when both sides are ready to time zero, s.
 LEAD = 0.05
 MARK = "TAILBACK_LIVE"
 
 
 class LiveError(RuntimeError):
-    """The machine does not allow a run, or one of its parts failed. The text says which and what to do."""
+    """The machine does not allow a run, or one of its parts failed. The text has the cause and the remedy."""
 
 
 @dataclass
@@ -58,7 +60,7 @@ class Live:
     counters: dict[str, dict[str, int]]
     not_told: list[str]
     invalid: list[str]
-    #: What this kernel says of its own queues.
+    #: The counters of this kernel's queues.
     queues: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -88,7 +90,7 @@ class Side:
             raise LiveError(self.ended()) from None
 
     def ready(self) -> tuple[int, dict[str, Any]]:
-        """The device, and what else its process says."""
+        """The device, and the whole answer of its process."""
         answer, descriptors = self.answer()
         if "refused" in answer:
             raise LiveError(answer["refused"])
@@ -101,7 +103,7 @@ class Side:
             raise LiveError(self.ended()) from None
 
     def ended(self) -> str:
-        """Why the process is no more."""
+        """The reason why the process has ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(1.0)
         status = self.process.returncode
@@ -135,7 +137,8 @@ def _config(layout: Layout, far: bool) -> dict[str, Any]:
 
 
 def live(scenario: Any, options: Options, status: Callable[[dict[str, Any]], None] | None = None) -> Live:
-    """Raises NotPossible for a scenario no kernel can do, LiveError for a machine that cannot or a part that fails."""
+    """Does a live run. Raises NotPossible for a scenario that no kernel can run, and LiveError for a machine that
+    cannot do live runs or a part that fails."""
     layout = plan(scenario, options.overrides)
     box = _core.LiveBox(scenario, options.seed, layout.conversations())
     if options.record:
@@ -192,7 +195,7 @@ def live(scenario: Any, options: Options, status: Callable[[dict[str, Any]], Non
 
 
 def _gather(scenario: Any, layout: Layout, box: Any, quality: dict[str, Any], answers: dict[str, Any]) -> Live:
-    """`answers`: what each side says."""
+    """The result of a run. `answers` has the answer of each side."""
     recorded = {g["name"]: g["recorded"] for g in _core.live_groups(scenario)}
     order = {name: number for number, (name, _, _) in enumerate(box.flows())}
     sent, received = (
@@ -225,7 +228,7 @@ def _gather(scenario: Any, layout: Layout, box: Any, quality: dict[str, Any], an
 
 
 def _measured(box: Any, number: int, flow: dict[str, Any], arrived: list[Any], recorded: list[str]) -> None:
-    """Give the tables what the ends of a flow of datagrams have measured."""
+    """Put the measurements at the ends of a flow of datagrams into the tables."""
     heard = flow.get("heard", [])
     if "round_trip" in recorded:
         box.add_series(f"flows.{flow['name']}", "round_trip", [(at, trip) for _, at, trip in heard])
@@ -241,7 +244,7 @@ def _why(error: str, congestion: str) -> str:
 
 
 def _tell(box: Any, number: int, flow: dict[str, Any], scenario: Any, recorded: list[str]) -> None:
-    """Give the table of flows what packets do not show."""
+    """Put the numbers that packets do not show into the table of flows."""
     first, last = flow["first"], flow["last"]
     if not last:
         return
@@ -265,7 +268,7 @@ def _tell(box: Any, number: int, flow: dict[str, Any], scenario: Any, recorded: 
 
 
 def _invalid(quality: dict[str, Any], scenario: Any) -> list[str]:
-    """Why a run is not valid; nothing if it is."""
+    """The reasons why a run is not valid; empty if it is valid."""
     why = []
     late = quality["lateness_p99_s"]
     if late > MOST_LATENESS:

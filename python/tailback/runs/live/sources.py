@@ -1,4 +1,4 @@
-"""The connections of one namespace: senders, and receivers that throw everything away."""
+"""The connections of one namespace: senders, and receivers that discard all data."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from typing import Any
 from tailback import _core
 from tailback.runs.live import datagrams, iperf, tcp_info
 
-#: linux/tcp.h and asm-generic/socket.h, where Python has no name for them.
+#: Values of linux/tcp.h and asm-generic/socket.h for which Python has no names.
 TCP_WINDOW_CLAMP, TCP_NOTSENT_LOWAT = 10, 25
 SO_MAX_PACING_RATE = 47
 _CHUNK = bytes(1 << 18)
-#: A flow that stops has no more than this unsent, B: what a kernel has been given it sends, and a line of 5 Mb/s would
-#: take seconds for a whole buffer. At 100 Mb/s it lasts for 10 ms.
+#: The most unsent data of a flow that stops, B. A kernel sends all data that it has got, and a line of 5 Mb/s would
+#: take seconds for a whole buffer. At 100 Mb/s this amount lasts for 10 ms.
 MOST_UNSENT = 1 << 17
-#: Datagrams whose gap is shorter are sent several at a time, s.
+#: The shortest sleep between datagrams, s. If the gap is shorter, several datagrams are sent at a time.
 SHORTEST_SLEEP = 0.0005
-#: So long before the end iperf3 is asked for what it has measured of datagrams, s.
+#: The time before the end at which iperf3 has to report its measurements of datagrams, s.
 LAST_WORDS = 0.02
-#: As much is read at once; a TCP socket throws away what is read with MSG_TRUNC without copying it.
+#: The most bytes that are read at once. A TCP socket discards data that are read with MSG_TRUNC, without a copy.
 _ALL = 1 << 20
 _SCRATCH = bytearray(_ALL)
 
@@ -48,7 +48,7 @@ class Loop:
         heapq.heappush(self.agenda, (when, self.made, what))
 
     def run(self, control: socket.socket) -> None:
-        """Until the gateway says something, or is gone."""
+        """Runs until the gateway sends a message or has ended."""
         self.selector.register(control, selectors.EVENT_READ)
         while True:
             left = self.agenda[0][0] - self.now() if self.agenda else 1.0
@@ -71,14 +71,14 @@ class Work:
         self.at, self.now = loop.at, loop.now
 
     def start(self) -> None:
-        """The run begins."""
+        """Begins the run."""
 
     def report(self) -> list[dict[str, Any]]:
         return []
 
 
 def mark(s: socket.socket, dscp: int) -> None:
-    """Let what a socket sends have this code point."""
+    """Set the code point of the packets of a socket."""
     if dscp and s.family == socket.AF_INET6:
         s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, dscp << 2)
     elif dscp:
@@ -86,7 +86,7 @@ def mark(s: socket.socket, dscp: int) -> None:
 
 
 def exchange(s: socket.socket) -> None:
-    """Take what has come, and send as much as there is room for."""
+    """Read the data that have arrived, and send as much as there is room for."""
     with contextlib.suppress(OSError):
         s.recv_into(_SCRATCH, _ALL, socket.MSG_TRUNC)
     with contextlib.suppress(OSError):
@@ -94,7 +94,7 @@ def exchange(s: socket.socket) -> None:
 
 
 class Flow:
-    """A connection and what its kernel said of it."""
+    """A connection, and the data of its kernel about it."""
 
     def __init__(self, name: str, group: dict[str, Any], index: int, start: float, stop: float | None) -> None:
         self.name, self.group, self.index = name, group, index
@@ -106,14 +106,15 @@ class Flow:
         self.last: dict[str, Any] = {}
         self.samples: list[tuple[float, int, int, float]] = []
         self.error = ""
-        #: Writes what a simulation would; so many bytes of it wait for room.
+        #: The source that makes the writes of a simulation, and the bytes of these writes that wait for room.
         self.source: _core.LiveSource | None = None
         self.waiting = 0
-        #: Of datagrams with numbers: the next one; of each answer its number, when it came, and its round trip.
+        #: For datagrams with numbers: the next number; and the number, the arrival time and the round trip of each
+        #: answer.
         self.number = 0
         self.heard: list[tuple[int, float, float]] = []
         self.iperf: iperf.Process | None = None
-        #: When iperf3 was over.
+        #: The time at which iperf3 ended.
         self.ended: float | None = None
 
 
@@ -181,7 +182,7 @@ class Source(Work):
             self.selector.register(s, selectors.EVENT_WRITE, partial(self.feed, flow))
 
     def test(self, flow: Flow) -> None:
-        """iperf3 sends."""
+        """Starts iperf3 as the sender of a flow."""
         flow.iperf = running = iperf.client(flow.group, flow.index, flow.left)
 
         def over() -> None:
@@ -190,7 +191,7 @@ class Source(Work):
 
         self.selector.register(running.descriptor, selectors.EVENT_READ, over)
         if flow.group["protocol"] != 6:
-            # With the network it would lose what it has measured.
+            # iperf3 must stop before the network ends, or its measurements are lost.
             self.at(self.config["duration_s"] - LAST_WORDS, running.interrupt)
 
     def feed(self, flow: Flow) -> None:
@@ -211,7 +212,7 @@ class Source(Work):
         self.close(flow)
 
     def emit(self, flow: Flow) -> None:
-        """Send what is due, and wake for the next; not more often than a clock of user space is good for."""
+        """Send the data that are due, and wake for the next, but at most as often as a clock of user space allows."""
         g, now = flow.group, self.now()
         if flow.socket is None or flow.source is None:
             return
@@ -238,7 +239,7 @@ class Source(Work):
                 flow.heard.append((d.number, (d.at_ns - self.loop.begin_ns) * 1e-9, (d.at_ns - d.sent_ns) * 1e-9))
 
     def push(self, flow: Flow) -> None:
-        """Write what waits, and hear when there is room if there is none now."""
+        """Write the waiting data. If there is no room, wait for the event that there is room."""
         s = flow.socket
         if s is None:
             return
@@ -257,7 +258,7 @@ class Source(Work):
                 self.selector.unregister(s)
 
     def close(self, flow: Flow) -> None:
-        """Send no more data; what the kernel has buffered is still sent."""
+        """Send no more data. Data that the kernel has buffered are still sent."""
         if flow.iperf is not None:
             flow.iperf.interrupt()
         if flow.socket is None:
@@ -308,7 +309,7 @@ class Source(Work):
             row["heard"] = f.heard
             if f.name in outputs:
                 row |= iperf.told(outputs[f.name], now if f.ended is None else f.ended)
-                # When the network ends, so do tests; those that end before have a reason.
+                # Tests end with the network. A test that ended earlier reports the reason.
                 early = f.ended is not None and f.ended < self.config["duration_s"]
                 was_interrupted = f.iperf is not None and f.iperf.interrupted
                 row["error"] = outputs[f.name].get("error", "") if early and not was_interrupted else ""
@@ -322,7 +323,7 @@ class Sink(Work):
     def __init__(self, config: dict[str, Any], loop: Loop) -> None:
         super().__init__(config, loop, [g for g in config["groups"] if not g["sends"]])
         self.received: dict[str, int] = {}
-        #: Number and delay of each datagram that has arrived, of those with numbers, by flow.
+        #: The number and delay of each numbered datagram that has arrived, by flow.
         self.arrived: dict[str, list[tuple[int, float]]] = {}
         self.infos: dict[str, socket.socket] = {}
         self.starts = {name: start for name, start, _ in config["flows"]}
@@ -346,7 +347,7 @@ class Sink(Work):
         s = socket.socket(self.family, socket.SOCK_STREAM)
         s.setblocking(False)
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # What is accepted has it too.
+        # Accepted connections inherit the code point.
         mark(s, g["dscp"])
         if g["window_bytes"]:
             s.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, g["window_bytes"])
@@ -372,7 +373,7 @@ class Sink(Work):
                 self.at(self.starts[name] + g["back_s"], partial(self.answer, s, name))
 
     def answer(self, s: socket.socket, name: str) -> None:
-        """From now on this end always has data too."""
+        """Let this end also send data all the time from now on."""
 
         def both(s: socket.socket) -> None:
             self.drain(s, name)
@@ -384,7 +385,7 @@ class Sink(Work):
 
     def drain(self, s: socket.socket, name: str) -> None:
         try:
-            # One call a wake: what is there is as much as a window, and others wait.
+            # One call for each wake-up, because the data may be a whole window, and other sockets wait.
             received_bytes = s.recv_into(_SCRATCH, _ALL, socket.MSG_TRUNC)
         except BlockingIOError:
             return
@@ -405,7 +406,7 @@ class Sink(Work):
                 self.received[name] = self.received.get(name, 0) + n
 
     def hear_datagrams(self, s: socket.socket, g: dict[str, Any]) -> None:
-        """Datagrams with numbers, which may have to be answered."""
+        """Reads datagrams with numbers, and answers them if the group requires it."""
         for datagram in datagrams.received(s):
             if g["echo"]:
                 with contextlib.suppress(OSError):

@@ -6,10 +6,10 @@ import socket
 import struct
 from typing import Any
 
-#: As much as is asked for; older kernels answer less.
+#: The requested length in bytes. Older kernels return fewer.
 LENGTH = 320
-#: The fields under their names of linux/tcp.h without the prefix `tcpi_`: where each stands, and how it is read, as
-#: bytes and code of `struct`.
+#: The fields by their names in linux/tcp.h without the prefix `tcpi_`, each with its offset in bytes and its code of
+#: `struct`.
 _FIELDS = {
     "state": (0, "B"), "ca_state": (1, "B"), "retransmits": (2, "B"), "probes": (3, "B"), "backoff": (4, "B"),
     "options": (5, "B"), "rto": (8, "I"), "ato": (12, "I"), "snd_mss": (16, "I"), "rcv_mss": (20, "I"),
@@ -27,7 +27,7 @@ _FIELDS = {
 }  # fmt: skip
 #: Values of `ca_state` (`enum tcp_ca_state`), from 0.
 CA_STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
-#: Fields whose name here says their unit, or is shorter.
+#: Fields with another name here, which is shorter or includes the unit.
 _OWN_NAMES = {
     "rto": "rto_us", "rtt": "rtt_us", "rttvar": "rttvar_us", "min_rtt": "min_rtt_us", "snd_ssthresh": "ssthresh",
     "snd_cwnd": "cwnd", "busy_time": "busy_us", "rwnd_limited": "rwnd_limited_us",
@@ -36,7 +36,7 @@ _OWN_NAMES = {
 
 
 def linux(connection: socket.socket) -> dict[str, int]:
-    """Fields under Linux's names; those that this kernel does not know are missing."""
+    """The fields by Linux's names; fields that this kernel does not have are missing."""
     data = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, LENGTH)
     fields = {}
     for name, (at, code) in _FIELDS.items():
@@ -46,5 +46,5 @@ def linux(connection: socket.socket) -> dict[str, int]:
 
 
 def read(connection: socket.socket) -> dict[str, Any]:
-    """Fields under the names of tailback; those that this kernel does not know are missing."""
+    """The fields by tailback's names; fields that this kernel does not have are missing."""
     return {_OWN_NAMES.get(name, name): value for name, value in linux(connection).items()}

@@ -1,9 +1,9 @@
 """Figures fit for a paper: curves over a parameter with bands, sorted goodputs, series against time.
 
-Every function takes plain arrays and returns a matplotlib figure; `save` writes it as PNG, PDF and SVG, the same bytes
-each time. Disciplines keep their colour, marker and line from figure to figure, and differ in all three within one
-(`palette.py`). Legends stand beside, above or below the axes, never on the data. A frame without data says why. `on`
-draws for a column of a paper, a small screen, or dark mode (`style.py`).
+Every function takes plain arrays and returns a matplotlib figure. `save` writes a figure as PNG, PDF and SVG, with the
+same bytes each time. Disciplines keep their colour, marker and line from figure to figure, and differ in all three
+within a figure (`palette.py`). Legends are beside, above or below the axes, never on the data. A frame without data
+names the reason. `on` draws for a column of a paper, a small screen, or dark mode (`style.py`).
 """
 
 from __future__ import annotations

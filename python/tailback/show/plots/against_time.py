@@ -1,4 +1,4 @@
-"""Queues and recorded series against time."""
+"""Draws queues and recorded series against time."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def queue_against_time(
     model_label: str = "model",
     stars: Sequence[tuple[float, float]] = (),
 ) -> Drawing:
-    """A queue over the whole run, and a stretch of it enlarged with a model drawn over it.
+    """A queue over the whole run, and below it an enlarged part of the run with a model over the queue.
 
-    `stars` are published (time, level), drawn with the model.
+    `stars` are published pairs (time, level), which are drawn with the model.
     """
     times, levels = np.asarray(t, float), np.asarray(queue, float)
     if not len(times):
@@ -69,10 +69,10 @@ def series(
     legend_title: str = "",
     why_none: str = "nothing to draw: nothing was recorded",
 ) -> Drawing:
-    """Recorded series against time: (label, times, values). More than eight are drawn thin, without names.
+    """Recorded series against time: (label, times, values). More than eight series are drawn thin, without names.
 
-    `names` say whose colours the lines have, where they are of disciplines; `halves` half of the intervals of the
-    values, for a band.
+    `names` are the disciplines whose colours the lines have. `halves` are the half-widths of the values' intervals, for
+    a band.
     """
     many = len(lines) > 8
     fig, axes = grid(6.8, 2.9)

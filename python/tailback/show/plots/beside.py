@@ -1,4 +1,5 @@
-"""A measurement beside its simulation: goodput of each direction as bars, round trips as distributions."""
+"""Draws a measurement beside its simulation: the goodput of each direction as bars, and round trips as
+distributions."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ _WIDTH = 0.36
 def both(
     rates: Sequence[tuple[str, float, float, float]], pings: Numbers, simulated: tuple[Numbers, Numbers] | None
 ) -> Drawing:
-    """`rates` are (what, measured, simulated, half of its interval) in bit/s; `simulated` are the ends of bins and the
-    share of round trips up to each."""
+    """`rates` has rows (what, measured, simulated, half of the simulated interval) in bit/s. `simulated` has the ends
+    of bins, and the share of round trips up to each end."""
     fig, axes = grid(7.2, 2.9, 1, 2)
     left, right = axes[0]
     measured, model = look("measured", 0), look("simulated", 1)

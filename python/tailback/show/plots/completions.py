@@ -1,4 +1,4 @@
-"""Completion times: against size, and as distributions by class of sizes."""
+"""Draws completion times against size, and as distributions by class of sizes."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from tailback.show.plots.style import Drawing, Numbers, grid, nothing, sheet, st
 
 #: The drawn quantity.
 TIME = column("transfers", "completion_s").title
-#: More points than these are thinned evenly for the picture; distributions count all.
+#: The most points of the picture; more points are thinned evenly. Distributions count all.
 MOST_POINTS = 20_000
 
 
 @dataclass(frozen=True)
 class Completions:
-    """What one group asked for: sizes in bytes, and seconds until each was there; NaN for what was not finished."""
+    """The transfers of one group: sizes in bytes, and completion times in seconds; NaN for unfinished transfers."""
 
     title: str
     sizes: Numbers
     times: Numbers
-    #: Classes of sizes: name, sizes are larger than this, and no larger than this.
+    #: Classes of sizes: the name, the bound above which sizes are, and the largest size.
     classes: Sequence[tuple[str, float, float]]
 
 
 @styled
 def completions(panels: Sequence[Completions], why_none: str = "nothing to draw: nothing was asked for") -> Drawing:
     """A row for each of `panels`: completion times against sizes on the left, with the median of each class as a bar;
-    on the right the share of each class that was completed within a time. What was not finished keeps it below one."""
+    on the right the share of each class that was completed within a time. Unfinished transfers keep this share below
+    one."""
     rows = max(len(panels), 1)
     columns = 1 if sheet().width else 2
     fig, axes = grid(7.4, 0.3 + 2.6 * rows * 2 / columns, rows * 2 // columns, columns)
@@ -82,7 +83,7 @@ def completions(panels: Sequence[Completions], why_none: str = "nothing to draw:
         _decades(right, "x", _seconds)
         left.set(title=panel.title, xlabel="size", ylabel=TIME)
         right.set(xlabel=TIME, ylabel="share completed", ylim=(0, 1.02))
-        # Beside the frame, or below: curves of a distribution fill all of it.
+        # The legend is beside or below the frame, because curves of a distribution fill the whole frame.
         place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
         if columns == 1:
             place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.32), "ncols": 2, "columnspacing": 1.0}
@@ -103,12 +104,12 @@ def _decades(ax: Axes, which: Literal["x", "y"], words: Callable[[float], str]) 
 
 
 def in_decades(ax: Axes, which: Literal["x", "y"]) -> None:
-    """A log axis of seconds, ticks in words."""
+    """Makes an axis logarithmic, with ticks of seconds in words."""
     _decades(ax, which, _seconds)
 
 
 def in_bytes(ax: Axes) -> None:
-    """A log axis of bytes, ticks in words."""
+    """Makes an axis logarithmic, with ticks of bytes in words."""
     _decades(ax, "x", _bytes)
 
 

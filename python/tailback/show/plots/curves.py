@@ -1,4 +1,4 @@
-"""Curves over a parameter, with bands for their confidence intervals."""
+"""Draws curves over a parameter, with bands for their confidence intervals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tailback.show.plots.style import Drawing, Numbers, beside, grid, legend, na
 
 @dataclass(frozen=True)
 class Curve:
-    """A line: values over x, each with the half width of its interval (NaN or None: no band)."""
+    """A line: values over x, each with the half-width of its interval. NaN or None gives no band."""
 
     name: str
     label: str
@@ -39,9 +39,9 @@ class Panel:
 
     curves: Sequence[Curve]
     title: str = ""
-    #: A label of its own, beside a panel of another quantity; the figure's where there is none.
+    #: The label of the panel's axis, if panels show different quantities; without one, the figure's label is used.
     ylabel: str = ""
-    #: The values of a source.
+    #: Published values of a source.
     published: Sequence[Published] = ()
 
 
@@ -58,11 +58,11 @@ def curves(
     signed: bool = False,
     legend_title: str = "",
 ) -> Drawing:
-    """Curves with bands, one panel or several that share their x axis; the legend stands on the right.
+    """Curves with bands, in one panel or in several panels that share their x axis. The legend is on the right.
 
-    More than three stand in rows; a panel without any value is left out. The panels share their y axis, or each has its
-    `own`, as different quantities need; `seconds` is a shared log axis of times. Only the bands of what is `signed` go
-    below zero.
+    More than three panels are arranged in rows. A panel without any value is left out. The panels share their y axis,
+    or each has its `own`, which different quantities need; `seconds` is a shared log axis of times. Bands go below zero
+    only if the quantity is `signed`.
     """
     panels = [p for p in panels if _has_value(p)] or panels[:1]
     n = len(panels)
@@ -99,7 +99,7 @@ def curves(
                     low = finite - h if signed or np.nanmin(finite) < 0 else np.maximum(finite - h, 0.0)
                     ax.fill_between(at, low, finite + h, color=k.colour, alpha=0.16, linewidth=0, zorder=2)
             if limits is not None and len(high := at[~np.isnan(values) & (values > limits[1])]):
-                # What lies above the frame is marked at its upper edge rather than lost.
+                # Values above the frame are marked at its upper edge.
                 ax.plot(
                     high,
                     np.full(len(high), limits[1]),
@@ -148,7 +148,7 @@ def _has_value(panel: Panel) -> bool:
 
 
 def _from_zero(ax: Axes, panels: Sequence[Panel]) -> None:
-    """Begin at zero, unless all values are far above it or some are below."""
+    """Let the axis begin at zero, unless all values are far above zero or some are below."""
     low, high = ax.get_ylim()
     finite = [v for p in panels for c in p.curves for v in c.y if math.isfinite(v)]
     if finite and min(finite) >= 0 and low < 0.5 * high:

@@ -1,5 +1,5 @@
-"""Distributions of delays that every run stores: times in a queue, one-way delays, round trips; a line for each point,
-with the band of its interval over seeds. Memory does not grow with the number of runs.
+"""Draws the distributions of delays that every run stores: times in a queue, one-way delays and round trips. Each point
+has a line with the band of its interval over seeds. Memory does not grow with the number of runs.
 """
 
 from __future__ import annotations
@@ -20,26 +20,27 @@ from tailback.show.plots.distributions import Cumulative, cumulative
 from tailback.show.plots.points import MOST, looks, titles_of
 from tailback.show.plots.style import Drawing
 
-#: What is stored, what it is of, and the column that has its mean.
+#: The stored quantities, each with the kind of thing that has it, and the column of its mean.
 QUANTITIES = {
     "sojourn": ("link", column("links", "sojourn_mean_s")),
     "delay": ("flows", column("flows", "delay_mean_s")),
     "round_trip": ("flows", column("datagrams", "rtt_mean_s")),
 }
-#: Times whose 1st and 99th percentiles are further apart than so many times are drawn on a log axis.
+#: The ratio of the 99th to the 1st percentile above which times are drawn on a log axis.
 _LOG = 50.0
 
 
 @checked
 def is_delay(what: str) -> bool:
-    """Whether it is one of them: `sojourn`, `delay[bulk]`."""
+    """Whether the text names one of these quantities, such as `sojourn` or `delay[bulk]`."""
     name, _, rest = what.partition("[")
     return name in QUANTITIES and (not rest or rest.endswith("]"))
 
 
 @checked
 def delays(results: Any, what: str, /, **where: str) -> Drawing:
-    """The distribution of `sojourn`, `delay` or `round_trip`; `sojourn[NAME]` is that of one link, or of one group."""
+    """The distribution of `sojourn`, `delay` or `round_trip`; `sojourn[NAME]` is the distribution of one link, and
+    `delay[NAME]` or `round_trip[NAME]` that of one group."""
     check.results("results", results)
     quantity, _, name = what.rstrip("]").partition("[")
     if quantity not in QUANTITIES:
@@ -122,7 +123,7 @@ class _Sums:
         return np.zeros((self.points, len(self.grid)))
 
     def add(self, run: np.ndarray, what: np.ndarray, to_s: np.ndarray, packets: np.ndarray) -> None:
-        """The rows of whole runs."""
+        """Adds the rows of whole runs."""
         for thing in dict.fromkeys(what.tolist()):
             of_thing = what == thing
             of, number = np.unique(run[of_thing].astype(np.int64), return_inverse=True)
@@ -150,7 +151,7 @@ def _line(sums: Shares, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | N
     mean = total / runs
     variance = np.maximum(squares - runs * mean**2, 0.0) / max(runs - 1, 1)
     half = stats.t_quantile(0.975, runs - 1) * np.sqrt(variance / runs) if runs > 1 else np.zeros(len(mean))
-    # From the last edge without a packet to the first with all.
+    # The line runs from the last edge without a packet to the first edge with all packets.
     first, last = int(np.argmax(mean > 0)), int(np.argmax(mean > 1 - 1e-12))
     kept = slice(max(first - 1, 0), last + 1)
     return edges()[kept], mean[kept], half[kept]
@@ -160,7 +161,7 @@ def _figure(lines: Mapping[Name, tuple[np.ndarray, np.ndarray, np.ndarray]], tit
     ends = [(np.interp((0.01, 0.99), share, x), x[-1]) for x, share, _ in lines.values()]
     low, high = min(e[0][0] for e in ends), max(e[0][1] for e in ends)
     log = low > 0 and high / low > _LOG
-    # What waits next to nothing stands at the left edge of a log axis.
+    # Times close to zero are drawn at the left edge of a log axis.
     least = high / 1e4 if log else 0.0
     unit = shown("s", [high])
     factor = 1.0 if log else unit.factor

@@ -1,4 +1,4 @@
-"""Empirical distributions: the share of values that are at most x, a line each."""
+"""Draws empirical distributions: the share of values that are at most x, one line for each distribution."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tailback.show.plots.style import Drawing, Numbers, grid, legend, named, not
 
 @dataclass(frozen=True)
 class Cumulative:
-    """A distribution that is counted already: at each of `x` the share of values that are at most so large, and half of
-    its interval over seeds."""
+    """A computed distribution: for each `x` the share of values that are at most `x`, and half of its interval over
+    seeds."""
 
     name: str
     label: str
@@ -69,8 +69,8 @@ def distributions(
 ) -> Drawing:
     """A step function for each (name of its look, label, values); NaN is left out.
 
-    With `seconds` values are times on a log axis; `aside` is a value to compare with, and what is below a thousandth of
-    it stands at the left edge.
+    With `seconds` the values are times on a log axis. `aside` is a value to compare with; values below a thousandth of
+    it are drawn at the left edge.
     """
     fig, axes = grid(6.4, 3.3)
     ax = axes[0][0]

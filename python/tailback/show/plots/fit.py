@@ -1,4 +1,4 @@
-"""Make a figure fit a narrow sheet: titles and labels are wrapped, ticks that touch are thinned or turned."""
+"""Makes a figure fit a narrow sheet: titles and labels are wrapped, and ticks that touch are thinned or turned."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLocator, ScalarFormatter
 
-#: Labels beside each other keep so many points apart.
+#: The least distance between adjacent labels, points.
 _GAP = 3.0
-#: What figures have room for below their frames: a legend of one line, inches.
+#: The height below the frames for which figures have room, inches: a legend of one line.
 _LINE = 0.3
 
 
 def fit(fig: Figure) -> None:
-    """Wrap and thin; what fits is left as it is."""
+    """Wrap texts and thin ticks that do not fit; the others stay as they are."""
     _below(fig)
     _wrap_legends(fig)
     _heighten(fig)
@@ -29,14 +29,14 @@ def fit(fig: Figure) -> None:
         if wrapped:
             fig.draw_without_rendering()
         thinned = [ax for ax in frames if _thin(fig, ax)]
-        # A wrapped label leaves less room for the frames, so that others may have to be wrapped too.
+        # A wrapped label leaves less room for the frames, so other labels may have to be wrapped too.
         if not wrapped and not thinned:
             return
     fig.draw_without_rendering()
 
 
 def titles(fig: Figure) -> None:
-    """Wrap titles that are wider than their frames, and so may touch those beside them."""
+    """Wrap titles that are wider than their frames, because they may touch the titles beside them."""
     fig.draw_without_rendering()
     for ax in fig.axes:
         if ax.axison:
@@ -44,7 +44,7 @@ def titles(fig: Figure) -> None:
 
 
 def _below(fig: Figure) -> None:
-    """Legends beside a frame, and those that are wider than the figure, become one below all frames."""
+    """Turn legends beside a frame, and legends wider than the figure, into one legend below all frames."""
     fig.draw_without_rendering()
     beside = [ax for ax in fig.axes if (box := ax.get_legend()) is not None and _is_outside(ax, box)]
     wide = [x for x in fig.legends if x.get_window_extent().width > 0.98 * fig.bbox.width]
@@ -75,7 +75,7 @@ def _below(fig: Figure) -> None:
 
 
 def _wrap_legends(fig: Figure) -> None:
-    """Entries of a legend that is wider than the figure."""
+    """Wrap the entries of legends that are wider than the figure."""
     for box in fig.legends:
         wide = box.get_window_extent().width
         longest = max((t.get_window_extent().width for t in box.get_texts()), default=0.0)
@@ -84,7 +84,8 @@ def _wrap_legends(fig: Figure) -> None:
 
 
 def _heighten(fig: Figure) -> None:
-    """The lines of a legend below, but the first, take no room of the frames: the figure is so much taller."""
+    """Make the figure taller by the lines of a legend below, except the first line, so that the frames keep their
+    room."""
     boxes = [one.get_window_extent() for one in fig.legends]
     below = [b.height for b in boxes if b.y0 < 0.1 * fig.bbox.height]
     fig.set_figheight(fig.get_figheight() + max(max(below, default=0.0) / fig.dpi - _LINE, 0.0))
@@ -95,7 +96,7 @@ def _is_outside(ax: Axes, found: Any) -> bool:
 
 
 def _wrap_all(ax: Axes) -> bool:
-    """Whether anything was wrapped."""
+    """Wrap labels and titles. Returns whether anything was wrapped."""
     frame = ax.get_window_extent()
     page, middle = whole(ax).bbox, (frame.x0 + frame.x1) / 2
     x = _wrap(ax.xaxis.label, min(frame.width * 1.05, 1.9 * min(middle - page.x0, page.x1 - middle)))
@@ -110,7 +111,7 @@ def _wrap_titles(ax: Axes) -> bool:
 
 
 def whole(ax: Axes) -> Figure:
-    """The figure that an axis is in, past its part of a figure, in every version of matplotlib."""
+    """The whole figure of an axis, also if the axis is in a subfigure, in every version of matplotlib."""
     fig: Any = ax.figure
     while fig.figure is not None and fig.figure is not fig:
         fig = fig.figure
@@ -119,7 +120,7 @@ def whole(ax: Axes) -> Figure:
 
 
 def _wrap(text: Text, room: float, turned: bool = False) -> bool:
-    """Whether the text is another one now."""
+    """Wrap a text. Returns whether the text has changed."""
     before = text.get_text()
     words = " ".join(before.split())
     if not words:
@@ -129,14 +130,14 @@ def _wrap(text: Text, room: float, turned: bool = False) -> bool:
     if length > room:
         longest = max(map(len, text.get_text().split("\n")))
         letters = max(int(longest * room / length), 8)
-        # A name stays whole unless it is wider than all the room.
+        # A name is not broken unless it is wider than the whole room.
         hyphens = max(map(len, words.split())) > letters
         text.set_text(textwrap.fill(words, letters, break_long_words=False, break_on_hyphens=hyphens))
     return text.get_text() != before
 
 
 def _thin(fig: Figure, ax: Axes) -> bool:
-    """Whether any tick was left out or turned."""
+    """Thin or turn ticks that touch. Returns whether any tick was left out or turned."""
     gap, changed = _GAP * fig.dpi / 72, False
     for axis, name in ((ax.xaxis, "x"), (ax.yaxis, "y")):
         while True:
@@ -164,14 +165,14 @@ def _touch(labels: list[Text], name: str, gap: float) -> bool:
 
 
 def _has_words(formatter: Any) -> bool:
-    """Whether each tick has a label of its own, as of `set_xticks(places, labels)`: none of them may be left out."""
+    """Whether each tick has its own label, as after `set_xticks(places, labels)`. No such label may be left out."""
     own = getattr(formatter, "func", None)
     own = getattr(own, "func", None)
     return isinstance(formatter, FixedFormatter) or getattr(own, "__name__", "") == "_format_with_dict"
 
 
 def _fewer(axis: Any, shown: list[float], name: str) -> bool:
-    """Every second tick of numbers; words are turned instead. Whether anything was done."""
+    """Leave out every second tick of numbers, or turn words. Returns whether anything was changed."""
     locator, formatter = axis.get_major_locator(), axis.get_major_formatter()
     if isinstance(locator, MaxNLocator) and isinstance(formatter, ScalarFormatter) and len(shown) > 2:
         axis.set_major_locator(MaxNLocator(nbins=len(shown) - 2, steps=[1, 2, 2.5, 5, 10]))

@@ -1,4 +1,4 @@
-"""Goodputs: every flow a bar, one panel a discipline."""
+"""Draws goodputs with one bar for each flow, and one panel for each discipline."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from tailback.show.plots import published
 from tailback.show.plots.palette import look
 from tailback.show.plots.style import Drawing, Numbers, beside, grid, legend, named, nothing, styled
 
-#: Bars, from this number on, are one shape of at most so many steps, which looks the same.
+#: From the first number of bars on, the bars are drawn as one shape with at most the second number of steps, which
+#: looks the same.
 MANY, MOST_STEPS = 200, 2000
-#: Flows that have a number each.
+#: The most flows whose bars have numbers.
 MOST_NUMBERED = 12
 
 
 def _bars(ax: Any, first: int, values: Numbers, colour: str, width: float = 1.0) -> Any:
-    """A bar for each value, from this number on."""
+    """Draws a bar for each value, at positions from `first` on."""
     n, look = len(values), {"alpha": 0.8, "linewidth": 0}
     if n < MANY:
         return ax.bar(np.arange(first, first + n), values, width=width, color=colour, **look)
     edges = np.unique(np.linspace(0, n, MOST_STEPS + 1).astype(int))
-    # The middle one of the values that share a step.
+    # A step has the middle one of its values.
     heights = np.asarray(values)[(edges[:-1] + edges[1:]) // 2]
     return ax.stairs(heights, edges + first - 0.5, fill=True, color=colour, **look)
 
@@ -39,10 +40,11 @@ def goodput_bars(
     published_spreads: Sequence[Sequence[tuple[float, float]]] = (),
     called: str = "fair share",
 ) -> Drawing:
-    """One panel a discipline (name, title, goodputs): every flow a bar, sorted, and a line at the fair share.
+    """One panel for each discipline (name, title, goodputs), with a sorted bar for each flow, and a line at the fair
+    share.
 
-    `published_spreads` has standard deviations of the source for each panel, from one to another: strips show where
-    they put a flow one standard deviation above and below the mean.
+    `published_spreads` has ranges of published standard deviations for each panel. Strips show the place of a flow that
+    is one standard deviation above or below the mean.
     """
     n = len(groups)
     if not any(len(values) for _, _, values in groups):
@@ -86,8 +88,8 @@ def goodputs_by_kind(
     unit: str = "Mb/s",
     called: str = "fair share",
 ) -> Drawing:
-    """One panel a discipline (title, goodputs of each kind of flow): every flow a bar in the colour of its kind, and a
-    line at the fair share."""
+    """One panel for each discipline (title, goodputs of each kind of flow), with a bar for each flow in the colour of
+    its kind, and a line at the fair share."""
     columns = beside(len(panels))
     rows = math.ceil(len(panels) / columns)
     fig, axes = grid(2.3 * columns + 0.5, 2.1 * rows + 0.4, rows, columns, sharex=True, sharey=True)

@@ -1,4 +1,4 @@
-"""A map over two parameters: a cell for each pair of values, its mean and its interval written in it."""
+"""Draws maps over two parameters. Each pair of values has a cell with its mean and its interval."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tailback.show.plots.style import Drawing, beside, grid, legend, nothing, sm
 
 #: An interval is wide if half of it is more than this share of its mean; such a cell is hatched.
 WIDE = 0.1
-#: What is written on cells: these stay as they are in dark mode, as the cells do.
+#: The colours of the text in cells. In dark mode they do not change, because the cells do not change either.
 DARK_TEXT, LIGHT_TEXT = "#000000", "#fefefe"
 
 
@@ -41,7 +41,7 @@ def heat(
 ) -> Drawing:
     """Maps that share their axes (name, labels) and their scale, with its `title`.
 
-    A cell has its mean and, where there is room, half of its 95 % interval. Hatched cells have a wide one.
+    A cell has its mean and, if there is room, half of its 95 % interval. Hatched cells have a wide interval.
     """
     panels = [p for p in panels if np.isfinite(p.mean).any()] or panels[:1]
     n = max(len(panels), 1)
@@ -61,7 +61,7 @@ def heat(
         return fig
     image, wide = None, False
     for i, (ax, panel) in enumerate(zip(axes, panels, strict=True)):
-        # From light to dark in equal steps for every eye, and in print.
+        # This colour map goes from light to dark in steps that look equal, also to the colour-blind and in print.
         image = ax.imshow(
             panel.mean, origin="lower", aspect="auto", cmap="cividis", vmin=min(means), vmax=max(means), zorder=1
         )
@@ -100,7 +100,7 @@ def _hatch(ax: Axes, panel: Field, image: Any) -> bool:
 
 
 def _write(ax: Axes, panel: Field, image: Any) -> None:
-    """Means in their cells, and intervals below them, if all of them fit."""
+    """Writes the means into their cells, and intervals below the means if all intervals fit."""
     rows, columns = panel.mean.shape
     frame = ax.get_window_extent()
     dots = whole(ax).dpi / 72
@@ -136,11 +136,11 @@ def _write(ax: Axes, panel: Field, image: Any) -> None:
 
 
 def luminance(colour: Any) -> float:
-    """Relative luminance (WCAG 2.2)."""
+    """The relative luminance of a colour (WCAG 2.2)."""
     rgb = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
     return 0.2126 * rgb[0] + 0.7152 * rgb[1] + 0.0722 * rgb[2]
 
 
 def _on(cell: Any) -> str:
-    """The text that has more contrast with a cell."""
+    """The text colour with more contrast to a cell."""
     return DARK_TEXT if (luminance(cell) + 0.05) ** 2 > 1.05 * 0.05 else LIGHT_TEXT

@@ -1,9 +1,11 @@
-"""Colours, markers and lines: a discipline looks the same in every figure, and differs from the others in it.
+"""Chooses colours, markers and lines. A discipline looks the same in every figure, and differs from the others in the
+figure.
 
-The nine colours of `figure_style.COLOURS` differ in lightness too, so that they are told apart in grey and by the
-colour-blind. A group of disciplines has a colour, and a discipline the marker and the line of its place in the group:
-its first choice. Within a figure whoever comes first keeps it; a later one whose colour, marker or line is taken gets
-the next that is free, always in the same order. Nine names thus differ in all three.
+The nine colours of `figure_style.COLOURS` also differ in lightness, so that they can be distinguished in grey and by
+the colour-blind. The first choice of a discipline is the colour of its group, and the marker and the line of its place
+in the group. In a figure, the discipline that is drawn first keeps its first choice. If the colour, marker or line of a
+later discipline is taken, the discipline gets the next free one, always in the same order. Nine names thus differ in
+all three.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from tailback.core.figure_style import COLOURS
 from tailback.core.scenario.reference import describe
 from tailback.core.text.arguments import checked
 
-#: On and off, in line widths.
+#: The lengths of dot and gap of a dotted line, in line widths.
 DOTS = 1.2, 1.2
 
 
@@ -33,7 +35,8 @@ _DASH_DOT_DOT = (0, (5, 1.5, 1.2, 1.5, 1.2, 1.5))
 _SPARSE, _LONG_SHORT = (0, (1.2, 3.2)), (0, (9, 1.5, 3, 1.5))
 _BLACK, _VIOLET, _BROWN, _BLUE, _RED, _GREEN, _PURPLE, _SKY, _ORANGE = (light for light, _ in COLOURS.values())
 
-#: In the order in which they are tried where the first choice is taken: those last that most have as their first.
+#: The colours in the order in which they are tried if the first choice is taken. The most frequent first choices are
+#: last.
 _COLOURS = (_BLUE, _VIOLET, _ORANGE, _SKY, _BROWN, _PURPLE, _RED, _GREEN, _BLACK)
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "h", "p", "d", "*", "8", "H")
 _LINES: tuple[Any, ...] = (
@@ -48,12 +51,13 @@ _LINES: tuple[Any, ...] = (
     _LONG_SHORT,
 )
 
-#: The colours of the groups of disciplines, in their order; again from the first where there are more groups.
+#: The colours of the groups of disciplines, in the order of the groups. If there are more groups, the colours are
+#: repeated from the first.
 _OF_GROUPS = (_BLACK, _RED, _ORANGE, _BROWN, _BLUE, _GREEN, _PURPLE, _SKY, _VIOLET)
 
 
 def _by_group() -> dict[str, Look]:
-    """The first choice of each discipline that is declared."""
+    """The first choice of each declared discipline."""
     disciplines = next(f["models"] for f in describe() if f["family"] == "queue")
     groups = list(dict.fromkeys(m["group"] for m in disciplines))
     places: dict[str, int] = {}
@@ -68,7 +72,7 @@ def _by_group() -> dict[str, Look]:
 
 #: The colour and marker of each discipline, by its name; no two disciplines share both.
 LOOKS = _by_group()
-#: In turn, what is not a discipline: none looks like one of those.
+#: The looks of lines that are not disciplines, which take them in turn. No discipline has one of these looks.
 OTHERS = [
     Look(_BLUE, "8", "-"),
     Look(_RED, "d", _DASH),
@@ -84,7 +88,7 @@ OTHERS = [
 
 
 class Cast:
-    """The looks within one figure. Whoever is asked for first keeps its first choice.
+    """The looks within one figure. The name that is requested first keeps its first choice.
 
     >>> from tailback.show.plots.palette import Cast
     >>> cast = Cast()
@@ -97,7 +101,7 @@ class Cast:
         self._given: dict[tuple[str, int], Look] = {}
 
     def look(self, name: str, index: int = 0) -> Look:
-        """What has no name counts by its turn."""
+        """The look of a name. A line without a name is identified by its index."""
         key = (name, 0) if name else ("", index)
         if key not in self._given:
             first, taken = _first_choice(name, index), list(self._given.values())
@@ -115,8 +119,8 @@ CAST: ContextVar[Cast | None] = ContextVar("CAST", default=None)
 
 @checked
 def look(name: str, index: int = 0) -> Look:
-    """The look of a discipline, and of anything else that of its turn, in the figure that is being drawn; its first
-    choice outside of any."""
+    """The look of a discipline, or the look with this index for anything else, in the figure that is being drawn.
+    Outside of a figure it is the first choice."""
     cast = CAST.get()
     return _first_choice(name, index) if cast is None else cast.look(name, index)
 
@@ -126,12 +130,12 @@ def _first_choice(name: str, index: int) -> Look:
 
 
 def _free(first: Any, taken: list[Any], others: tuple[Any, ...]) -> Any:
-    """The first choice, or else the least used one: nine lines all differ."""
+    """The first choice, or else the least used one, so that nine lines all differ."""
     return min([first, *others], key=taken.count)
 
 
 @checked
 def discipline(names: Iterable[str]) -> str:
-    """Of the labels of a line, the one that is a discipline; else the first."""
+    """The label of a line that is a discipline, or else the line's first label."""
     labels = list(names)
     return next((n for n in labels if n in LOOKS), labels[0] if labels else "")

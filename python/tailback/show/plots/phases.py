@@ -1,4 +1,4 @@
-"""A delay through the phases of a run, on a log axis, with the phases named above."""
+"""Draws a delay through the phases of a run, on a log axis, with the names of the phases above."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def phases(
     ylabel: str,
     names: Sequence[str] = (),
 ) -> Drawing:
-    """(label, times, values) lines; spans are (title, begins, ends) of the phases, in seconds."""
+    """`lines` are (label, times, values), and `spans` are (title, begin, end) of the phases, in seconds."""
     fig, axes = grid(6.8, 3.2)
     ax = axes[0][0]
     for i, (label, t, v) in enumerate(lines):

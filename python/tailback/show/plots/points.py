@@ -1,4 +1,4 @@
-"""Figures of the points of a sweep: an expression over one axis, over two, or how its values are spread.
+"""Draws the points of a sweep: an expression over one axis or over two, or the distribution of its values.
 
 over(results, "links.utilisation[bottleneck]", "buffer")                # curves with 95 % bands
 over(results, "links.utilisation[bottleneck]", "buffer", "rate")        # a map over two axes
@@ -37,7 +37,7 @@ MOST = 12
 
 @checked
 def is_metric(what: str) -> bool:
-    """Whether it is an expression of columns, and not the name of a recorded quantity."""
+    """Whether the text is an expression of columns, and not the name of a recorded quantity."""
     if not what.replace("_", "").replace("-", "").isalnum():
         try:
             leaves = expression.leaves(expression.parse(what))
@@ -59,11 +59,13 @@ def over(
     against: tuple[str, str] | None = None,
     **where: str,
 ) -> Drawing:
-    """The mean of an expression over the axis `x`, a curve for each combination of the others; with `y`, maps
-    over both. A metric may be a function of your own: it gets a run, whose tables are attributes, and gives a number.
+    """The mean of an expression over the axis `x`, with a curve for each combination of the other axes; with `y`, maps
+    over both axes. A metric may be a function of your own: it gets a run, whose tables are attributes, and gives a
+    number.
 
     `by` makes a panel for each label of an axis. `against` is an axis and a label: each run is divided by the run with
-    that label and the same seed. `where` chooses rows, by label or by column. Raises ValueError for what is not there.
+    that label and the same seed. `where` chooses rows, by label or by column. Raises ValueError for a name that does
+    not exist.
     """
     check.results("results", results)
     return figure_over(results, metric, [x] if y is None else [x, y], where, by=by, against=against)
@@ -79,7 +81,7 @@ def figure_over(
     against: tuple[str, str] | None = None,
     titles: Mapping[str, str] | None = None,
 ) -> Drawing:
-    """As `over`; `titles` are what axes are called, if not as the folder of the results says."""
+    """The figure of `over`. `titles` replace the titles of axes in the folder of the results."""
     m = measure(results, metric, where)
     if against is not None:
         m = m.against(*against)
@@ -91,7 +93,7 @@ def figure_over(
     if not points:
         raise ValueError(f"{m.title} has no value to draw" + (f" where {_said(where)}" if where else ""))
     at = {k: i for i, k in enumerate(m.runs.labels)}
-    # What differs between lines: labels, and the names of rows.
+    # The labels and the names of rows that differ between lines.
     varying = [k for k in m.runs.labels if k not in axes and k != by and len({point[at[k]] for _, point in points}) > 1]
     several = [i for i in range(len(next(iter(points))[0])) if len({row[i] for row, _ in points}) > 1]
     by_line: dict[Name, dict[Name, tuple[float, float]]] = {}
@@ -127,7 +129,7 @@ Lines = Mapping[Name, Mapping[Name, tuple[float, float]]]
 
 
 def _by(lines: Lines, x: Scale, named: str, by: str, titles: Mapping[str, str]) -> list[Panel]:
-    """A panel, or one for each label of the axis `by`."""
+    """One panel, or a panel for each label of the axis `by`."""
     looked = looks(list(lines))
     parts = list(dict.fromkeys(p[1] for mine in lines.values() for p in mine)) if by else [""]
     if by and len(parts) > MOST:
@@ -156,7 +158,7 @@ def _maps(lines: Lines, scales: Sequence[Scale], title: str) -> Drawing:
 
 
 def _means(lines: Lines, x: Scale, title: str, reference: float | None, named: str) -> Drawing:
-    """Over an axis of words: a row for each."""
+    """The figure over an axis of words, with a row for each word."""
     rows = [
         (word, {", ".join(k) or title: mine[word,] for k, mine in lines.items() if (word,) in mine})
         for word in x.labels
@@ -173,13 +175,13 @@ def spread(results: Any, metric: str, /, **where: str) -> Drawing:
 
 @checked
 def boxes(results: Any, metric: str, /, **where: str) -> Drawing:
-    """The same as boxes, a row for each point."""
+    """The distributions of `spread` as boxes, with a row for each point."""
     check.results("results", results)
     return figure_spread(results, metric, where, as_boxes=True)
 
 
 def figure_spread(results: Any, metric: str, where: Mapping[str, str], *, as_boxes: bool = False) -> Drawing:
-    """Like `spread` and `boxes`."""
+    """The figure of `spread` or `boxes`."""
     m, by_point = all_values(results, metric, where)
     if len(by_point) > (2 * MOST if as_boxes else MOST):
         raise ValueError(_too_many(len(by_point), m.runs.labels))
@@ -201,7 +203,8 @@ def titles_of(results: Any) -> dict[str, str]:
 
 
 def looks(points: list[Name]) -> dict[Name, str]:
-    """Each discipline has its look; several points of one discipline have looks of their own."""
+    """The name by which each point's look is chosen. Each discipline has its own look; if several points have the same
+    discipline, each point has its own look."""
     named = [discipline(k) for k in points]
     alike = len(set(named)) < len(named)
     return {k: ", ".join(k) if alike else name for k, name in zip(points, named, strict=True)}

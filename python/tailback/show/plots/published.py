@@ -1,7 +1,8 @@
-"""How a published value looks: a star in the colour of its line with a black edge, and a hatched band for a range. Of
-bands that overlap one is hatched, the others have edges alone.
+"""Draws published values: a value as a star in the colour of its line with a black edge, and a range as a hatched band.
+If bands overlap, one is hatched, and the others have only edges.
 
-A quantity without a place along the abscissa (where a curve settles, the peak of a window) stands at the right edge.
+A quantity without a place along the abscissa (the final value of a curve, the peak of a window) is drawn at the right
+edge.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from tailback.core.figure_style import GREY, INK
 from tailback.show.plots.palette import look
 from tailback.show.plots.style import small_type
 
-#: Width of a band at a single point, as a factor of a log axis and a share of a linear one.
+#: The width of a band at a single point: a factor on a log axis, and a share on a linear one.
 NARROW = 1.06
-#: Names that are nearer to each other, as a part of the height of the frame, cover each other.
+#: The distance, as a part of the height of the frame, below which names cover each other.
 _LETTERS = 0.08
 
 _STAR: dict[str, Any] = {
@@ -32,7 +33,7 @@ _STAR: dict[str, Any] = {
     "zorder": 5,
 }
 _BAND: dict[str, Any] = {"hatch": "//", "linewidth": 0.6}
-#: A band over another one.
+#: The look of a band that overlaps another one.
 _EDGES: dict[str, Any] = {"linestyle": (0, (5, 2)), "linewidth": 0.9}
 
 
@@ -63,7 +64,7 @@ def draw(ax: Axes, rows: Sequence[Published], lines: dict[str, str]) -> None:
     hatched: list[tuple[float, float, float, float]] = []
     taken: list[float] = []
     for (left, right, low, high), of in bands.items():
-        # A band has the colour of its line; one of several lines has their names in it.
+        # A band has the colour of its line. A band of several lines contains their names.
         colour = look(of[0], names.index(of[0])).colour if len(of) == 1 else GREY
         ends = [left / NARROW, right * NARROW]
         if any(left <= to and start <= right and low < top and foot < high for start, to, foot, top in hatched):
@@ -73,7 +74,8 @@ def draw(ax: Axes, rows: Sequence[Published], lines: dict[str, str]) -> None:
             hatched.append((left, right, low, high))
         titles = ", ".join(lines[name] for name in of) if len(of) > 1 else ""
         if titles:
-            # They begin with the band, or end with it on the right, and stand under it below others.
+            # The names begin at the left end of the band, or end at its right end on the right side of the frame. The
+            # names are below the band if there are other names at this height.
             place = [_of_frame(ax, x, high) for x in ends]
             right = place[0][0] > 0.5
             below = any(abs(y - place[0][1]) < _LETTERS for y in taken)
@@ -91,24 +93,24 @@ def draw(ax: Axes, rows: Sequence[Published], lines: dict[str, str]) -> None:
 
 
 def _of_frame(ax: Axes, x: float, y: float) -> tuple[float, float]:
-    """A place as parts of the frame, whose limits are those of what is drawn so far."""
+    """A place in parts of the frame, with the axis limits of the drawing so far."""
     ax.get_xlim(), ax.get_ylim()
     at = ax.transAxes.inverted().transform(ax.transData.transform((x, y)))
     return float(at[0]), float(at[1])
 
 
 def star(ax: Axes, x: float, y: float, colour: str) -> None:
-    """A published value at its place."""
+    """Draws a published value at its place."""
     ax.plot([x], [y], color=colour, **_STAR)
 
 
 def strip(ax: Axes, low: float, high: float, colour: str) -> None:
-    """A published range over the whole width."""
+    """Draws a published range over the whole width."""
     ax.axhspan(low, high, facecolor="none", edgecolor=colour, alpha=0.5, zorder=1, **_BAND)
 
 
 def edge(ax: Axes, ranges: Sequence[tuple[float, float]], colour: str) -> None:
-    """Published values and ranges at the right edge."""
+    """Draws published values and ranges at the right edge."""
     for low, high in ranges:
         across = ax.get_yaxis_transform()
         if low == high:

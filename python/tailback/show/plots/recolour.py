@@ -1,6 +1,6 @@
-"""Another set of colours for a figure that is drawn: in dark mode, each colour of ours by its counterpart.
+"""Replaces the colours of a drawn figure: in dark mode, each of our colours by its counterpart.
 
-Colours that are in no table, as those of a map's cells and of what is written on them, stay.
+Colours that are not in the table stay, such as those of the cells of a map and of the text in them.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from matplotlib.text import Text
 
 
 def recolour(fig: Figure, table: Mapping[str, str]) -> None:
-    """Replace the colours of all that is drawn."""
+    """Replace the colours of everything in the figure."""
 
     def other(colour: Any) -> Any:
         rgba = to_rgba(colour)
         replacement = table.get(to_hex(rgba))
         if replacement is None:
             return colour
-        # Of numbers, matplotlib would take the opacity too, and a grid that is drawn faint would not be.
+        # From numbers matplotlib would also take the opacity, and a faint grid would become solid.
         return replacement if rgba[3] == 1.0 else to_rgba(replacement, rgba[3])
 
     # Ticks are made when they are first drawn.
@@ -37,7 +37,7 @@ def recolour(fig: Figure, table: Mapping[str, str]) -> None:
     for artist in fig.findobj():
         if isinstance(artist, Text):
             artist.set_color(other(artist.get_color()))
-            # The ground behind letters is no child of its text.
+            # The background patch of a text is not a child of the text.
             ground = artist.get_bbox_patch()
             if ground is not None:
                 _patch(ground, other)
@@ -62,16 +62,16 @@ def _patch(patch: Patch, other: Callable[[Any], Any]) -> None:
     for get, put in ((patch.get_edgecolor, patch.set_edgecolor), (patch.get_facecolor, patch.set_facecolor)):
         old = get()
         new = other(old)
-        # What is put there has the opacity of the patch, and an edge of no colour would be seen.
+        # A new colour gets the opacity of the patch, so an edge without colour would become visible.
         if new is not old:
             put(new)
 
 
 def _ticks(ax: Axes, other: Callable[[Any], Any]) -> None:
-    """Ticks that are made later, as when a limit is changed, have the same colours."""
+    """Recolours the ticks of an axis, also those that are made later, such as after a change of limits."""
     settings: Any = rcParams
     for axis, name in ((ax.xaxis, "xtick"), (ax.yaxis, "ytick")):
-        # What has never been said of this axis is as the settings say.
+        # Parameters that were never set for this axis have the values of the settings.
         usual = {
             "color": settings[f"{name}.color"],
             "labelcolor": settings[f"{name}.labelcolor"],

@@ -1,4 +1,5 @@
-"""Recorded quantities of runs: against time, and as distributions; with the bands of their intervals over seeds."""
+"""Computes recorded quantities of runs against time and as distributions, with the bands of their intervals over
+seeds."""
 
 from __future__ import annotations
 
@@ -14,9 +15,9 @@ from tailback.core import stats
 from tailback.core.results.measured import Name, PlanRuns
 from tailback.core.results.reading import pieces
 
-#: Times of a mean over runs: so many over the length of the run.
+#: The number of times at which a mean over runs is computed.
 TIMES = 400
-#: Values of a distribution over runs.
+#: The most values at which a distribution over runs is computed.
 VALUES = 400
 
 
@@ -38,8 +39,8 @@ _OF_ONE = re.compile(r"(\w+)\[([\w.-]+)\]")
 
 
 def tracks(results: Any, what: str, runs: PlanRuns) -> list[Track]:
-    """Of a probe, of a thing and its probe ("link.bottleneck queue"), or of the probe of one thing (`cwnd[bbr.0]`), in
-    the runs that count."""
+    """The tracks of a probe, of a thing and its probe ("link.bottleneck queue"), or of the probe of one thing
+    (`cwnd[bbr.0]`), in the counted runs."""
     if what == GOODPUT_OVER_TIME:
         return goodput_tracks(results, runs)
     if match := _OF_ONE.fullmatch(what):
@@ -71,7 +72,7 @@ def tracks(results: Any, what: str, runs: PlanRuns) -> list[Track]:
 
 
 def goodput_tracks(results: Any, runs: PlanRuns) -> list[Track]:
-    """The goodput of each group in each interval, bit/s, which holds from its beginning to its end."""
+    """The goodput of each group in each interval, bit/s, which counts from the beginning to the end of the interval."""
     by: dict[tuple[int, str], list[tuple[float, float, float]]] = {}
     columns = ["run", "group", "from_s", "to_s", "goodput_bps"]
     for piece in pieces(results, "group_intervals", columns):
@@ -86,7 +87,7 @@ def goodput_tracks(results: Any, runs: PlanRuns) -> list[Track]:
 
 
 def _joined(found: list[Track]) -> list[Track]:
-    """Rows of several indices may alternate: those of one are put together."""
+    """Puts the rows of each index together, because rows of several indices may alternate."""
     by: dict[tuple[int, str, int], list[Track]] = {}
     for x in found:
         by.setdefault((x.run, x.what, x.index), []).append(x)
@@ -108,7 +109,7 @@ def by_line(found: list[Track], runs: PlanRuns) -> dict[tuple[Name, str, int], l
 
 
 def over_seeds(mine: list[Track]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Times, means and half intervals over the runs of a line; a value holds until the next."""
+    """Times, means and half-widths of intervals over the runs of a line. A value is kept until the next one."""
     first, last = max(x.t[0] for x in mine), min(x.t[-1] for x in mine)
     if last <= first:
         first, last = min(x.t[0] for x in mine), max(x.t[-1] for x in mine)
@@ -120,13 +121,14 @@ def over_seeds(mine: list[Track]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def distribution(mine: list[Track]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Values, shares of the time at which the quantity was at most so large, and half intervals over the runs."""
+    """Values, the share of time during which the quantity was at most each value, and half-widths of intervals over the
+    runs."""
     values = np.unique(np.concatenate([x.v[np.isfinite(x.v)] for x in mine]))
     if len(values) > VALUES:
         values = np.unique(np.quantile(values, np.linspace(0, 1, VALUES)))
     shares = []
     for x in mine:
-        # A value counts for as long as it holds; the last one as long as the one before.
+        # A value counts for the time until the next one. The last value counts for as long as the one before it.
         held = np.diff(x.t, append=x.t[-1] + (x.t[-1] - x.t[-2] if len(x.t) > 1 else 1.0))
         order = np.argsort(x.v, kind="stable")
         below = np.concatenate([[0.0], np.cumsum(held[order])])
@@ -143,7 +145,7 @@ def _mean(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def where_of(where: Mapping[str, str], runs: PlanRuns) -> None:
-    """Raises ValueError for a label that there is not."""
+    """Raises ValueError for an unknown label."""
     for key in where:
         if key not in runs.labels:
             labels = ", ".join(runs.labels)

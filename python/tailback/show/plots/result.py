@@ -1,4 +1,4 @@
-"""A figure of any result: a recorded quantity against time, the goodputs of its flows, or completion times."""
+"""Draws a figure of any result: a recorded quantity against time, the goodputs of its flows, or completion times."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from tailback.show.plots.recorded import GOODPUT_OVER_TIME, by_line, distributio
 from tailback.show.plots.slowdowns import slowdowns, slowdowns_of
 from tailback.show.plots.style import Drawing
 
-#: Panels that a figure of goodputs has.
+#: The most panels of a figure of goodputs.
 MOST_PANELS = 12
 
 
 @checked
 def plot(result: Any, what: str = "queue", /, *, cdf: bool = False, **where: str) -> Drawing:
-    """A figure of a result: a recorded quantity against time (`queue`, `cwnd`, ..., `cwnd[bbr.0]`); `goodput`, each
-    flow a bar in the colour of its group; `goodput-over-time`, that of each group in each interval; `completions`,
-    times of transfers and pages against their sizes and as distributions; `slowdowns` of workloads by size; the
-    distribution of `sojourn`, `delay` or `round_trip`, which every run has; or an expression of columns, as boxes or
-    distributions.
+    """A figure of a result: a recorded quantity against time (`queue`, `cwnd`, ..., `cwnd[bbr.0]`); `goodput`, with a
+    bar for each flow in the colour of its group; `goodput-over-time`, the goodput of each group in each interval;
+    `completions`, the times of transfers and pages against their sizes and as distributions; `slowdowns` of workloads
+    by size; the distribution of `sojourn`, `delay` or `round_trip`, which every run has; or an expression of columns,
+    as boxes or distributions.
 
     With several replications a recorded quantity is drawn as its mean with the 95 % band; `replication="0"` draws the
     first alone. `cdf` draws the distribution of its values instead. `where` chooses points by label, such as
@@ -116,9 +116,9 @@ def _not_recorded(result: Any, what: str) -> str:
 
 
 def _unit(result: Any, thing: str, probe: str) -> str:
-    """The unit of a recorded quantity of `link.NAME` or `flows.GROUP.N`, from the declaration of the model it is of.
+    """The unit of a recorded quantity of `link.NAME` or `flows.GROUP.N`, from the declaration of its model.
 
-    Tables without their scenario (several points of a plan) have the unit all models agree on, if they do.
+    For tables without their scenario (several points of a plan) it is the unit that all models give, if they agree.
     """
     from tailback.core.scenario.reference import describe
 
@@ -130,7 +130,7 @@ def _unit(result: Any, thing: str, probe: str) -> str:
     if scenario is not None:
         here = {x[family] for x in scenario.spec["links" if of_link else "flows"] if x["name"] == name}
         listed[family] = [m for m in listed[family] if m in here]
-        # `spec` does not say which control a flow has: it may be any that its transport can have.
+        # `spec` does not have the control of a flow, so the control may be any that its transport can have.
         inner = [kind for kind in inner if kind.transport in here]
     outer = [describe("link" if of_link else "flows")[0], *_described(listed[family], family)]
     own = _own_units(result, scenario)
@@ -149,13 +149,13 @@ def _described(names: Iterable[str], family: str) -> list[Any]:
 
 
 def _agreed(models: Iterable[Any], probe: str) -> str:
-    """The unit that these models give a probe; empty where they differ, or do not have it."""
+    """The unit that these models give a probe; empty if the units differ or no model has the probe."""
     units = {p["unit"] for m in models for p in m["probes"] if p["name"] == probe}
     return str(units.pop()) if len(units) == 1 else ""
 
 
 def _own_units(result: Any, scenario: Any) -> dict[str, str]:
-    """Units of the probes of classes of one's own: the class says it, or the manifest of the stored runs."""
+    """Units of the probes of a user's own classes, from the class or from the manifest of the stored runs."""
     stored = getattr(result, "manifest", {}).get("units", {})
     return stored if scenario is None else {**stored, **own_units([scenario])}
 
@@ -179,7 +179,7 @@ def _no_rows(where: Mapping[str, str]) -> str:
 
 
 def _of_scenario(result: Any, link: str = "") -> str:
-    """The discipline of a link of the scenario, `link.NAME`; of the first without a name."""
+    """The discipline of the scenario's link `link.NAME`; without a name, that of the first link."""
     scenario = getattr(result, "scenario", None)
     if scenario is None or (link and not link.startswith("link.")):
         return ""
@@ -203,7 +203,7 @@ def _goodputs(result: Any, where: Mapping[str, str]) -> Drawing:
     mean = float(np.mean(values)) if values else 0.0
     if any(len(kinds) > 1 for _, kinds in first_panels):
         return goodputs_by_kind([(", ".join(k), kinds) for k, kinds in first_panels], mean, unit.unit, called="mean")
-    # Several panels of one discipline differ by their titles.
+    # The titles distinguish several panels of one discipline.
     bars = [
         (discipline(k) if k else _of_scenario(result), ", ".join(k), v)
         for k, kinds in first_panels
@@ -213,7 +213,7 @@ def _goodputs(result: Any, where: Mapping[str, str]) -> Drawing:
 
 
 def _completions(result: Any, where: Mapping[str, str]) -> Drawing:
-    """A row of panels for each group, and for its transfers and its pages; six at most."""
+    """A row of panels for each group, with separate rows for transfers and pages; at most six rows."""
     classes: dict[tuple[str, str], list[tuple[str, float, float]]] = {}
     for row in result.completions.rows():
         edges = row["bytes_over"], row["bytes_to"]
@@ -224,7 +224,7 @@ def _completions(result: Any, where: Mapping[str, str]) -> Drawing:
     named = {group for what in ("transfers", "pages") for group in getattr(result, what).to_list("group")}
     for (group, what), bounds_of_group in classes.items():
         table = getattr(result, what)
-        # A group of the table of completions that is no other's is that over all groups.
+        # A name in the table of completions that no group has stands for all groups together.
         chosen = np.asarray([g == group or group not in named for g in table.to_list("group")], bool)
         chosen &= _chosen(table, where)
         sizes, times = np.asarray(table["bytes"], float)[chosen], np.asarray(table["completion_s"])[chosen]

@@ -1,4 +1,4 @@
-"""Figures with a row for each point: boxes of how values are spread, and means with their intervals."""
+"""Draws figures with a row for each point: boxes of the distribution of values, and means with their intervals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tailback.show.plots.style import Drawing, Numbers, grid, legend, named, not
 WHISKERS = 5, 95
 
 
-#: Boxes lie; matplotlib before 3.10 has another word for it.
+#: The setting for horizontal boxes, which has another name before matplotlib 3.10.
 _LYING: dict[str, Any] = (
     {"orientation": "horizontal"} if "orientation" in signature(Axes.boxplot).parameters else {"vert": False}
 )
@@ -26,7 +26,7 @@ _LYING: dict[str, Any] = (
 @styled
 def boxes(rows: Sequence[tuple[str, str, Numbers]], xlabel: str) -> Drawing:
     """A box for each (name of its look, title, values), from the top: quartiles, median, and whiskers from the 5th to
-    the 95th percentile. What lies outside is a dot."""
+    the 95th percentile. Values outside are dots."""
     fig, axes = grid(6.4, 0.9 + 0.3 * max(len(rows), 4), shrinks=False)
     ax = axes[0][0]
     if not rows:

@@ -1,4 +1,4 @@
-"""The share of each class of flows under each discipline, a row for each discipline."""
+"""Draws the share of each class of flows under each discipline, with a row for each discipline."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tailback.show.plots.style import Drawing, Numbers, grid, legend, named, not
 def shares(rows: Sequence[tuple[str, Sequence[Numbers]]], classes: Sequence[str]) -> Drawing:
     """A row for each (title, values of each class over seeds, in fair shares), from the top; a line at one fair share.
 
-    Marks are means, bars behind them 95 % intervals.
+    Marks are means, and the bars behind them are 95 % intervals.
     """
     fig, axes = grid(6.8, 0.9 + 0.19 * max(len(rows), 8), shrinks=False)
     ax = axes[0][0]

@@ -1,4 +1,5 @@
-"""Slowdown against the size of flows: median and tail, beside the papers' ideal and beside the sender alone."""
+"""Draws slowdown against the size of flows: median and tail, compared with the ideal of the papers and with the sender
+alone."""
 
 from __future__ import annotations
 
@@ -20,9 +21,9 @@ from tailback.show.plots.style import Drawing, grid, nothing, sheet, styled
 BESIDE = ("slowdown_ideal", "slowdown_alone")
 #: The drawn quantity.
 TITLE = "slowdown"
-#: So far below 1, where nothing is, an axis begins.
+#: The factor by which an axis begins below 1, the least slowdown.
 MARGIN = 1.15
-#: Curves of each: column after the beginning, words, how strong the line is.
+#: The curves of each comparison: the ending of the column, the words, and the strength of the line.
 CURVES = (("_p50", "median", 1.0), ("_p99", "99 %", 0.55))
 
 
@@ -67,7 +68,7 @@ def slowdowns_of(result: Any, where: Mapping[str, str]) -> list[Slowdowns]:
 
 @styled
 def slowdowns(curves: Sequence[Slowdowns], why_none: str = "nothing to draw: there are no workloads") -> Drawing:
-    """Beside each other the two comparisons; in each the median and the 99th percentile of every curve, over sizes."""
+    """The two comparisons side by side. Each has the median and the 99th percentile of every curve, over sizes."""
     columns = 1 if sheet().width else 2
     fig, axes = grid(7.4, 0.3 + 2.8 * 2 / columns, 2 // columns, columns)
     axes = axes.reshape(-1)

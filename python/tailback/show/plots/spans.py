@@ -1,4 +1,4 @@
-"""Quantiles side by side: a bar a row from the median to the 99th percentile, with a mark at each end."""
+"""Draws quantiles: each row has a bar from the median to the 99th percentile, with a mark at each end."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def spans(
         return fig
     y = np.arange(len(rows))[::-1]
     values = np.array([row[1:] for row in rows], float)
-    # What waits no time at all stands at the left edge.
+    # Values of zero are drawn at the left edge.
     least = max(float(values[values > 0].min()) if (values > 0).any() else 1e-6, 1e-9)
     values = np.maximum(values, least)
     for at, (name, *_), (p50, p95, p99) in zip(y, rows, values, strict=True):

@@ -1,8 +1,8 @@
-"""A figure in our style, and writing one: the same bytes each time.
+"""Makes figures in our style, and writes them with the same bytes each time.
 
-A function that draws is `styled`. It draws for a `Sheet`: with a width, for a column of a paper or a small screen, or
-in the width of its own; on screen, on paper, or dark. A figure keeps how it was drawn, so that `again` can draw it for
-another sheet.
+A function that draws has the decorator `styled`. Such a function draws for a `Sheet`, which has a style (screen, paper
+or dark). The sheet may have a width, such as that of a column of a paper or a small screen; otherwise the figure has
+its own width. A figure keeps the function that drew it, so that `again` can draw the figure for another sheet.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 #: The least width of a panel, in inches for each point of its type.
 _PANEL = 0.205
-#: Longer titles may be wider than their frames: letters.
+#: The number of letters above which titles may be wider than their frames.
 _LONG_TITLE = 30
 
 
@@ -49,17 +49,17 @@ _LONG_TITLE = 30
 class Sheet:
     """The medium for which a figure is drawn."""
 
-    #: Inches; 0 for the width of the figure's own.
+    #: The width in inches; 0 for the figure's own width.
     width: float = 0.0
     #: One of `figure_style.STYLES`.
     style: str = "screen"
 
     def settings(self) -> dict[Any, Any]:
-        """matplotlib's settings for it."""
+        """matplotlib's settings for the sheet."""
         return {**STYLE, **STYLES[self.style]}
 
 
-#: What is asked for, and what is being drawn for.
+#: The requested sheet, and the sheet of the figure that is being drawn.
 _ASKED: ContextVar[Sheet | None] = ContextVar("asked", default=None)
 _DRAWN: ContextVar[Sheet | None] = ContextVar("drawn", default=None)
 
@@ -67,7 +67,7 @@ _DRAWN: ContextVar[Sheet | None] = ContextVar("drawn", default=None)
 @checked
 @contextmanager
 def on(width: float = 0.0, style: str = "screen") -> Iterator[Sheet]:
-    """Draw what follows for a sheet of this width in inches, and in this style.
+    """Draw the figures of this block for a sheet of this width in inches, and in this style.
 
     >>> from tailback.show import plots
     >>> with plots.on(width=3.5, style="paper"):
@@ -93,26 +93,26 @@ def sheet() -> Sheet:
 
 
 def named(label: str) -> str:
-    """A label as a legend takes it: matplotlib leaves out those that begin with a line."""
+    """A label in a form for a legend. Without it matplotlib leaves out labels that begin with an underscore."""
     return f"\u200b{label}" if label.startswith("_") else label
 
 
 class Drawing(Figure):
     """A figure that a notebook shows once, and whose legend is never cut off."""
 
-    #: What it was drawn for, and how: for another sheet it is drawn again.
+    #: The sheet for which the figure was drawn, and the function that draws it again for another sheet.
     sheet = Sheet()
     recipe: Callable[[], Any] | None = None
 
     def savefig(self, fname: str | os.PathLike[str] | IO[bytes], *, transparent: bool | None = None, **kw: Any) -> None:
-        """As matplotlib's, but everything that is drawn is in the picture."""
+        """matplotlib's `savefig`, but the picture contains everything that is drawn."""
         if not self.sheet.width:
             kw.setdefault("bbox_inches", "tight")
         with matplotlib.rc_context({**self.sheet.settings(), "savefig.bbox": None}):
             super().savefig(fname, transparent=transparent, **kw)
 
     def again(self, width: float = 0.0, style: str = "screen") -> Drawing:
-        """The same figure for another sheet. What has been changed of its axes since is not in it."""
+        """The same figure for another sheet. Later changes of its axes are not in this figure."""
         if self.recipe is None:
             return self
         with on(width, style):
@@ -131,8 +131,8 @@ def grid(
 ) -> tuple[Drawing, np.ndarray]:
     """A figure of this many frames, and its axes as rows of columns; call it inside a function that is `styled`.
 
-    The size is that of a wide sheet; on a narrow one the height shrinks with the width, less than in proportion, unless
-    its rows need it all.
+    The size is that on a wide sheet. On a narrow one the height shrinks with the width, less than in proportion, unless
+    the rows need the full height.
     """
     for name, size in (("width", width), ("height", height)):
         if not 0 < size < math.inf:
@@ -143,7 +143,7 @@ def grid(
         least = 1.25 * rows + 0.35
         if shrinks:
             height = max(least, height * min(1.0, (wanted / width) ** 0.6))
-        # The legend stands below.
+        # The legend is below.
         width, height = wanted, height + (0.0 if shrinks else 0.3)
     fig = Drawing(figsize=(width, height), layout="constrained")
     axes = fig.subplots(rows, columns, squeeze=False, **kw)
@@ -152,7 +152,7 @@ def grid(
 
 @checked
 def beside(n: int, most: int = 3) -> int:
-    """How many of `n` panels stand beside each other: at most so many, and as many as the sheet has room for."""
+    """The number of `n` panels that are side by side: at most `most`, and as many as fit on the sheet."""
     sheet_width = sheet().width
     columns = n if n <= most else most - 1 if n == most + 1 else most
     if sheet_width:
@@ -167,8 +167,8 @@ def small_type() -> float:
 
 @checked
 def legend(fig: Figure, handles: Mapping[str, Any], place: str, most: int = 12, title: str = "") -> None:
-    """The legend outside of all frames: at `place` on a wide sheet, below on a narrow one, in as many columns as
-    fit."""
+    """Draws the legend outside of all frames, at `place` on a wide sheet and below on a narrow one, in as many columns
+    as fit."""
     if not handles:
         return
     narrow = bool(sheet().width)
@@ -187,8 +187,8 @@ def legend(fig: Figure, handles: Mapping[str, Any], place: str, most: int = 12, 
 
 
 def in_page(asked: Sequence[str]) -> tuple[str, ...]:
-    """The kinds of files of a figure in a page: the one that it shows, and those that are asked for beside it. Raises
-    ValueError for others."""
+    """The kinds of files of a figure in a page: the kind that the page shows, and the kinds that are requested in
+    addition. Raises ValueError for other kinds."""
     for kind in asked:
         if kind not in BESIDE_PAGE:
             kinds = " and ".join(BESIDE_PAGE)
@@ -204,13 +204,13 @@ def _renderer(fig: Figure) -> Any:
 
 @checked
 def nothing(ax: Axes, why: str) -> None:
-    """Say in the frame why it is empty."""
+    """Write into an empty frame why it is empty."""
     ax.text(0.5, 0.5, textwrap.fill(why, 40), transform=ax.transAxes, ha="center", va="center", color=GREY)
     ax.set(xticks=[], yticks=[])
 
 
 def styled(f: Callable[P, T]) -> Callable[P, T]:
-    """Make a figure under our style, whatever the caller's settings are, and leave those alone."""
+    """Make a figure in our style with any settings of the caller, and keep the caller's settings."""
     look = looks_at(f)
 
     @functools.wraps(f)
@@ -235,7 +235,8 @@ def styled(f: Callable[P, T]) -> Callable[P, T]:
 
 
 def _keep_fonts(fig: Figure) -> None:
-    """Name the fonts themselves: matplotlib looks up what `serif` means when it draws, perhaps under other settings."""
+    """Set the names of the fonts, because matplotlib looks up the meaning of `serif` only when it draws, perhaps with
+    other settings."""
     generic = matplotlib.rcParams["font.family"]
     named = matplotlib.rcParams["font.serif"] if generic == ["serif"] else matplotlib.rcParams["font.sans-serif"]
     fonts = list(named)
@@ -259,8 +260,8 @@ def _finish(fig: Drawing, asked: Sheet) -> None:
 
 @styled
 def titled(fig: Figure, title: str) -> None:
-    """Say above the frames what is seen. With several frames the legend must not stand above them."""
-    # Bold letters, so many to an inch.
+    """Write a title above the frames. With several frames the legend must not be above the frames."""
+    # About 11 bold letters take an inch.
     lines = textwrap.fill(title, int(11 * fig.get_figwidth()))
     if len(fig.axes) == 1:
         fig.axes[0].set_title(lines)
@@ -271,9 +272,10 @@ def titled(fig: Figure, title: str) -> None:
 
 @checked
 def save(fig: Figure, stem: str | Path, kinds: Sequence[str] = KINDS, small: bool = False) -> list[Path]:
-    """Write `stem`.png (200 dpi), .pdf and .svg. Equal figures give equal bytes: no dates, no versions in the files.
+    """Write `stem`.png (200 dpi), .pdf and .svg. Equal figures give equal bytes, because the files have no dates and no
+    versions.
 
-    With `small`, also `stem`-small.svg: the same for a screen of 400 pixels.
+    With `small`, `stem`-small.svg is written too: the same figure for a screen of 400 pixels.
     """
     for kind in kinds:
         if kind not in KINDS:
@@ -286,14 +288,15 @@ def save(fig: Figure, stem: str | Path, kinds: Sequence[str] = KINDS, small: boo
     page: Sheet = getattr(fig, "sheet", Sheet())
     paths = []
     with matplotlib.rc_context(page.settings()):
-        # Laid out and measured once for all kinds; each would do it again, at a third of the time of a study's report.
+        # The figure is laid out and measured once for all kinds. If each kind did this again, it would take a third of
+        # the time of a study's report.
         fig.draw_without_rendering()
         fig.set_layout_engine("none")
         frame = None if page.width else fig.get_tightbbox().padded(matplotlib.rcParams["savefig.pad_inches"])
         for kind in kinds:
             path = Path(f"{stem}.{kind}")
             path.parent.mkdir(parents=True, exist_ok=True)
-            # What draws may not end well where a disk is full.
+            # The library that draws may fail in a bad way if a disk is full, so it draws into memory.
             picture = io.BytesIO()
             fig.savefig(picture, format=kind, dpi=200, bbox_inches=frame, metadata=no_metadata.get(kind))
             with whole(path) as partial:

@@ -1,4 +1,4 @@
-"""A picture of a fabric: switches in the layers that they stand in, hosts below, each line as dark as it is used."""
+"""Draws a fabric: switches in their layers, hosts below them, and each line in a shade for its utilisation."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize
 from tailback.core.figure_style import GREY, INK
 from tailback.show.plots.style import Drawing, grid, nothing, styled
 
-#: Beyond so many nodes in a layer their names are left out, and beyond so many hosts each stands as a dot.
+#: The most nodes in a layer that have names, and the most hosts that are not drawn as dots.
 MOST_NAMES = 12
-#: How far apart layers are, and how wide all is.
+#: The distance between layers, and the width of the drawing.
 HEIGHT, WIDTH = 1.0, 1.0
 
 
 @dataclass(frozen=True)
 class DrawnLink:
-    """A link, and how much of it is used: the share of the direction with more."""
+    """A link, and its utilisation: that of the direction with more."""
 
     name: str
     ends: tuple[str, str]
@@ -39,7 +39,7 @@ def lines_of(links: Sequence[Mapping[str, object]], used: Mapping[str, float]) -
 
 
 def layers_of(lines: Sequence[DrawnLink]) -> list[list[str]]:
-    """The nodes in layers: those with one link at first, then by how many links they are away from these."""
+    """The nodes in layers: first those with one link, and then by the number of links from these."""
     near: dict[str, set[str]] = {}
     for line in lines:
         a, b = line.ends
@@ -56,7 +56,7 @@ def layers_of(lines: Sequence[DrawnLink]) -> list[list[str]]:
 
 @styled
 def topology(lines: Sequence[DrawnLink]) -> Drawing:
-    """The fabric; the scale beside it says how much of a line is used."""
+    """Draws the fabric. The scale beside the picture shows the utilisation of a line."""
     layers = layers_of(lines) if lines else []
     fig, axes = grid(7.0, 0.6 + 0.85 * max(len(layers), 2), shrinks=False)
     ax = axes[0][0]
@@ -99,5 +99,5 @@ def topology(lines: Sequence[DrawnLink]) -> Drawing:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """By text, and numbers in it by their value."""
+    """A key that sorts names as text, but numbers in them by value."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]

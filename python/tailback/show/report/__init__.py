@@ -1,8 +1,8 @@
-"""`tailback report DIR`: a folder of results as one HTML file that needs no network.
+"""`tailback report DIR`: shows a folder of results as one HTML file that needs no network.
 
-Two sorts of folders: one written by `tailback reproduce` (it holds study.json), and one written by `tailback run` or a
-sweep (it holds runs.parquet). The first becomes a report of a study, verdicts first (`study_page`); the second a report
-of what was run: tables over replications, figures of what varies and of what was recorded (`run_page`).
+There are two kinds of folders. A folder of `tailback reproduce` has a file study.json, and becomes a report of a study
+that begins with the verdicts (`study_page`). A folder of `tailback run` or a sweep has a file runs.parquet, and becomes
+a report of its runs: tables over replications, and figures of the varied and the recorded quantities (`run_page`).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ NAME = "report.html"
 
 
 class ReportError(ValueError):
-    """A folder that holds nothing to report."""
+    """A folder without anything to report."""
 
 
 def write(folder: str | Path, figures: Sequence[str] = ()) -> Path:
-    """Write `report.html` into a folder of results; gives back its path. The figures of runs are also written as files
-    of the kinds `figures`, `pdf` or `png`; `tailback reproduce` draws those of a study."""
+    """Write `report.html` into a folder of results, and return its path. The figures of runs are also written as files
+    of the kinds `figures`, which are `pdf` or `png`. The figures of a study are drawn by `tailback reproduce`."""
     from tailback.show.plots.style import in_page
 
     folder, kinds = Path(folder), in_page(figures)

@@ -1,4 +1,5 @@
-"""The page of all studies: what each came to, and its figures; and the same in short as Markdown."""
+"""Writes the page of all studies, with the outcomes and the figures of each, and a short form of the page as
+Markdown."""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ from tailback.show.report.page import Picture, picture, render
 from tailback.show.report.study_page import KIND_HEADS
 from tailback.show.report.study_page import counts as by_outcome
 
-#: The most figures of a study on the page; its own report has all of them.
+#: The most figures of a study on the page. The study's own report has all of them.
 MOST_FIGURES = 12
 
 
 def write(out: Path, folders: Sequence[Path]) -> None:
-    """`report.html` and `summary.md` of all studies, from what each has written into its folder."""
+    """Writes `report.html` and `summary.md` of all studies from the files in the folder of each study."""
     by_folder = [(folder, told.read(folder)) for folder in folders]
     studies = [t for _, t in by_folder]
     mode = studies[0].mode if studies else "quick"
@@ -40,7 +41,7 @@ def write(out: Path, folders: Sequence[Path]) -> None:
 
 
 def _totals(studies: Sequence[Told]) -> list[list[str]]:
-    """A row a study: its name, and a number for each outcome."""
+    """One row for each study: its name, and a number for each outcome."""
     rows = [[t.study.id, *(str(t.count[n]) for n in COUNT_HEADS), str(t.runs)] for t in studies]
     sums = [sum(t.count[n] for t in studies) for n in COUNT_HEADS] + [sum(t.runs for t in studies)]
     return [*rows, ["all", *map(str, sums)]]
@@ -81,7 +82,7 @@ def _study(out: Path, folder: Path, t: Told) -> dict[str, Any]:
 
 
 def summary(studies: Sequence[Told]) -> str:
-    """What all studies came to, for a page of documentation."""
+    """The outcomes of all studies, for a page of documentation."""
     lines = [
         "# What the studies came to",
         "",

@@ -1,9 +1,9 @@
-"""`tailback report MEASURED DIR`: a measurement beside the runs of a folder.
+"""`tailback report MEASURED DIR`: compares a measurement with the runs of a folder.
 
-The same rows and one figure for both, the differences in words, and the settings that differ.
+The comparison has the same rows and one figure for both, the differences in words, and the settings that differ.
 
-Of the runs count the groups whose packets come back (round trips) and the goodput of the others, by direction: a group
-downloads if its data go to where the round trips are measured.
+Groups of the runs whose packets come back give the round trips. The other groups give the goodput, by direction. A
+group downloads if its data go to the place where the round trips are measured.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tailback.readers.measured.measurement import Measurement, Numbers, Role
 from tailback.readers.reading import Reading
 
 NAME = "beside.html"
-#: A difference below this share of what was measured is not worth a word.
+#: Differences below this share of the measured value are not described.
 _EQUAL = 0.01
 
 
@@ -36,7 +36,7 @@ class BesideError(ValueError):
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """One number of both: what was measured, the mean of the runs, and half of its 95 % interval."""
+    """One number of both sides: the measured value, the mean of the runs, and half of its 95 % interval."""
 
     what: str
     unit: str
@@ -46,7 +46,7 @@ class ComparedRow:
 
     @property
     def share(self) -> float:
-        """How much more was simulated, as a share of what was measured."""
+        """The simulated minus the measured value, as a share of the measured value."""
         return (self.simulated - self.measured) / self.measured if self.measured else math.nan
 
     def cells(self) -> list[str]:
@@ -64,7 +64,8 @@ class ComparedRow:
 
 @dataclass(frozen=True)
 class Beside:
-    """What was found: the rows, what the settings differ in, and the round trips and rates that the figure draws."""
+    """The result of the comparison: the rows, the differences of the settings, and the round trips and rates for the
+    figure."""
 
     measured: Reading
     folder: str
@@ -108,7 +109,7 @@ class Beside:
 
 
 def beside(reading: Reading, folder: Path) -> Beside:
-    """The measurement beside the runs of the folder. Raises `BesideError` where there is nothing to compare."""
+    """The measurement beside the runs of the folder. Raises `BesideError` if there is nothing to compare."""
     measured = reading.data
     if not isinstance(measured, Measurement):
         raise BesideError(f"{reading.title} is no measurement; give a file of Flent or iperf3, or a log of ping")
@@ -131,7 +132,7 @@ def beside(reading: Reading, folder: Path) -> Beside:
 
 
 def write(found: Beside, folder: Path) -> Path:
-    """The page with the table, the figure and the differences, in the folder."""
+    """Writes the page with the table, the figure and the differences into the folder."""
     from tailback.core.text.whole import write_text
     from tailback.show.plots import save
     from tailback.show.plots.beside import both
@@ -160,7 +161,7 @@ def write(found: Beside, folder: Path) -> Path:
 
 
 def _document(folder: Path) -> Mapping[str, Any]:
-    """The scenario of the runs; empty where there is none, as for a sweep."""
+    """The scenario of the runs; empty if there is none, as for a sweep."""
     path = folder / "scenario.toml"
     try:
         return toml.loads(file_bytes(path).decode("utf-8")) if path.is_file() else {}
@@ -193,7 +194,7 @@ def _rates(found: Measurement, results: Any, runs: Sequence[int], ways: Mapping[
             of = simulated.setdefault(role, {})
             of[row["run"]] = of.get(row["run"], 0.0) + row["goodput_bps_sum"]
     measured = {role: found.rate(role) for role in (Role.DOWN, Role.UP) if math.isfinite(found.rate(role))}
-    # One direction each is the same one, whatever the two are called.
+    # If each side has only one direction, these are the same, under any names.
     if len(measured) == len(simulated) == 1 and set(measured) != set(simulated):
         simulated = dict(zip(measured, simulated.values(), strict=True))
     return [
@@ -204,11 +205,11 @@ def _rates(found: Measurement, results: Any, runs: Sequence[int], ways: Mapping[
 
 
 def _pings(found: Measurement) -> Numbers:
-    """Round trips, under load where there is one: while rates were measured."""
+    """The round trips; if there was a load, only those under load, which is while rates were measured."""
     series = [s for s in found.of(Role.PING) if len(s.values)]
     if not series:
         return np.array([])
-    # ICMP where there are several: the other probes of Flent stop at the first loss.
+    # If there are several series, ICMP is used, because the other probes of Flent stop at the first loss.
     series = [s for s in series if "ICMP" in s.name] or series
     times = np.concatenate([s.times_s for s in series])
     values = np.concatenate([s.values for s in series])
@@ -261,8 +262,8 @@ def _row(what: str, unit: str, measured: float, values: Sequence[float]) -> Comp
 
 
 def _distribution(results: Any, echoes: set[str], begins_s: float) -> tuple[Numbers, Numbers] | None:
-    """Simulated round trips of all runs: values and the share up to each. Recorded ones (`probes = ["round_trip"]`) are
-    exact; of the others there are the ends of bins."""
+    """Simulated round trips of all runs: values, and the share up to each value. Recorded round trips (`probes =
+    ["round_trip"]`) are exact; otherwise the values are the ends of bins."""
     recorded = [
         row["value"]
         for row in (results.series.rows() if len(results.series) else ())
@@ -284,7 +285,7 @@ def _distribution(results: Any, echoes: set[str], begins_s: float) -> tuple[Numb
 
 
 def _settings(found: Measurement, document: Mapping[str, Any]) -> list[str]:
-    """What the measurement says of its line, beside what the scenario has."""
+    """Sentences on the settings of the line that differ between measurement and scenario."""
     lines = []
     text = str(document).lower()
     names = {"queue": "queue", "control": "congestion control"}
@@ -299,7 +300,7 @@ def _settings(found: Measurement, document: Mapping[str, Any]) -> list[str]:
 
 
 def _seconds(text: Any) -> float:
-    """A time of the scenario; 0 where it is not given."""
+    """A time of the scenario in seconds; 0 if it is not given."""
     try:
         return float(_core.parse_time(text)) if isinstance(text, str) else 0.0
     except ValueError:

@@ -1,4 +1,4 @@
-"""The verdicts of a study as Markdown, for a page of documentation: `verdicts.md` in a folder of results."""
+"""Writes the verdicts of a study as Markdown, for a page of documentation: `verdicts.md` in a folder of results."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tailback.core.verdict.told import Told
 _WORD = {YES: YES, LEANS: f"*{LEANS}*", NO: f"**{NO}**", OPEN: OPEN}
 
 
-#: Heads of the table of what is here of a source.
+#: The heads of the table of a source's parts.
 SOURCE_HEADS = ("Part of the source", "Where it is here", "What came of it")
 
 
 def verdicts(told: Told) -> str:
-    """A table by experiment, and below it why the rows that do not agree do not."""
+    """A table for each experiment, and below it the reasons for rows that do not agree."""
     c = told.count
     titles = {
         x["id"]: f"{x['id']} ({x['item']}): {x['title']}" if x["item"] else f"{x['id']}: {x['title']}"
@@ -46,7 +46,7 @@ def verdicts(told: Told) -> str:
     lines[2] = "\n".join(wrapped(lines[2]))
     lines += counts(told.kinds)
     group = None
-    # Cells of published tables stand in their tables.
+    # Cells of published tables are shown in their own tables.
     rows = [v for v in told.verdicts if not v.grade]
     for v in rows:
         if v.experiment != group:
@@ -74,10 +74,11 @@ def verdicts(told: Told) -> str:
 
 
 def completeness(told: Told, page: str = "[{0}](../{0})") -> list[list[str]]:
-    """The items of the source: where each is here, and what came of it, what of it is less, or why it is missing.
+    """The items of the source. Each has its place here and its outcomes, the reductions, or the reason why it is
+    missing.
 
-    `page` is how a page of docs/ is named; the default is a link beside that page.
-    A study without a list of its source's items has those that its experiments name.
+    `page` is the form in which a page of docs/ is named; the default is a relative link. For a study without a list of
+    its source's items, these are the items that its experiments name.
     """
     of = {x["id"]: [v for v in told.verdicts if v.experiment == x["id"]] for x in told.sections}
     if not told.study.source:
@@ -96,7 +97,7 @@ def completeness(told: Told, page: str = "[{0}](../{0})") -> list[list[str]]:
 
 
 def _came_to(verdicts: Sequence[Verdict]) -> str:
-    """How many rows have each outcome; empty without rows."""
+    """The number of rows for each outcome; empty without rows."""
     gated = [v for v in verdicts if v.gate]
     counts = [f"{n} {x}" for x in (YES, LEANS, NO, OPEN) if (n := sum(v.outcome == x for v in gated))]
     compared = len(verdicts) - len(gated)
@@ -104,7 +105,7 @@ def _came_to(verdicts: Sequence[Verdict]) -> str:
 
 
 def _anew(verdicts: Sequence[Verdict]) -> list[str]:
-    """Rows whose rule, or a reading that they rest on, was chosen after a look at results."""
+    """The rows whose rule, or a reading on which they depend, was chosen after a look at results."""
     lines: list[str] = []
     again = [v for v in verdicts if v.words]
     if again:
@@ -139,7 +140,8 @@ def columns(n: int) -> str:
 
 
 def _cells(cells: list[Verdict]) -> list[str]:
-    """How many cells of the published tables are within what they allow, and those of class A and B that are not."""
+    """The number of cells of the published tables within their tolerance, and the cells of class A and B outside of
+    it."""
     if not cells:
         return []
     grades = sorted({v.grade for v in cells})
@@ -177,7 +179,7 @@ def _cells(cells: list[Verdict]) -> list[str]:
 
 
 def _why(v: Verdict) -> str:
-    """Why a row does not agree, and what came of it under other readings of the source."""
+    """The reason why a row does not agree, and its outcomes under other readings of the source."""
     readings = v.readings if v.outcome in (NO, LEANS) else []
     otherwise = f"Read otherwise: {'; '.join(readings)}." if readings else ""
     return " ".join(x for x in (v.explanation, otherwise) if x)

@@ -1,6 +1,6 @@
-"""Pages of a report: templates become one HTML file that needs nothing else, to be read on a screen, a phone or paper.
+"""Makes the pages of a report: templates become one HTML file that needs nothing else, for a screen, a phone or paper.
 
-Everything that is put into a template is escaped by jinja2.
+jinja2 escapes everything that is put into a template.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from markupsafe import Markup
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure as it stands in a page: its bytes, and links to the files of other kinds."""
+    """A figure of a page: its bytes, and links to the files of other kinds."""
 
     caption: str
     mime: str
     data: str
-    #: The same for a screen of 400 pixels, as SVG; empty if there is none.
+    #: The figure for a screen of 400 pixels, as SVG; empty if there is none.
     small: str
     #: (kind, path relative to the page)
     links: list[tuple[str, str]]
 
 
 def picture(folder: Path, files: Sequence[str], caption: str) -> Picture | None:
-    """A figure from its files (SVG, or PNG); None if neither is there."""
+    """A figure from its files (SVG, or PNG); None if there is neither."""
     from tailback.core.figure_style import SMALL
 
     small = next((f for f in files if f.endswith(f"{SMALL}.svg")), None)
@@ -46,7 +46,7 @@ def picture(folder: Path, files: Sequence[str], caption: str) -> Picture | None:
 
 
 def _inside(file: Path) -> str:
-    """A file as it stands in a page; the colours of an SVG follow the light or dark mode of the page."""
+    """The text of a file for a page. The colours of an SVG follow the light or dark mode of the page."""
     from tailback.core.figure_style import DARK
     from tailback.core.text.themed import themed
 
@@ -75,12 +75,12 @@ def _environment() -> Environment:
 
 
 def _paragraphs(text: str) -> list[str]:
-    """Text with a blank line between paragraphs."""
+    """The paragraphs of a text, in which blank lines separate paragraphs."""
     return [p.strip() for p in text.strip().split("\n\n") if p.strip()]
 
 
 def _units(body: Markup) -> Markup:
-    """Keep a number and its sign or unit on one line, except in what is there to be copied."""
+    """Keep a number and its sign or unit on one line, except in text to be copied."""
     parts = re.split(r"(<pre>.*?</pre>|<code>.*?</code>)", str(body), flags=re.DOTALL)
     return Markup("".join(part if i % 2 else _joined(part) for i, part in enumerate(parts)))
 

@@ -1,4 +1,5 @@
-"""Figures of the page of a run or a sweep: curves and maps over axes of numbers, distributions, recorded series."""
+"""Draws the figures of the page of a run or a sweep: curves and maps over axes of numbers, distributions, and recorded
+series."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from tailback.show import plots
 from tailback.show.plots.points import MOST, figure_over, figure_spread
 from tailback.show.plots.topology import lines_of, topology
 
-#: The name of its files, what makes the figure, and what it shows.
+#: The name of a figure's files, the function that makes the figure, and its caption.
 Drawn = tuple[str, Callable[[], plots.Drawing], str]
 
 _MEANS = "Means over replications, bands: 95 % intervals."
@@ -27,14 +28,14 @@ _MEANS = "Means over replications, bands: 95 % intervals."
 def figures(
     folder: Path, results: Any, labels: list[str], titles: Mapping[str, str], kinds: Sequence[str]
 ) -> list[tuple[list[str], str]]:
-    """The files and the caption of each figure; `titles` are those of axes, by their names; `kinds` are those
-    of the files."""
+    """The files and the caption of each figure; `titles` are the titles of axes, by their names, and `kinds` the kinds
+    of files."""
     files_and_captions = []
     for name, make, caption in _all(folder, results, labels, titles):
         try:
             fig = make()
         except ExpressionError:
-            # No run has a value of it, as where all of them failed.
+            # No run has a value for this figure, for example because all runs failed.
             continue
         files = plots.save(fig, folder / "figures" / name, kinds, small=True)
         files_and_captions.append(([str(f.relative_to(folder)) for f in files], caption))
@@ -65,7 +66,7 @@ def _all(folder: Path, results: Any, labels: list[str], titles: Mapping[str, str
         caption = f"Slowdown of flows by size, median and 99th percentile. {_MEANS}"
         yield "slowdowns", functools.partial(plots.plot, results, "slowdowns"), caption
     if len(results.series):
-        # With its scenario, if there is one of all runs, the units of what was recorded are known.
+        # If all runs have one scenario, this scenario gives the units of the recorded quantities.
         if not labels and (folder / "scenario.toml").is_file():
             results = _WithScenario(results, folder)
         several = len(set(results.runs["replication"])) > 1
@@ -75,7 +76,7 @@ def _all(folder: Path, results: Any, labels: list[str], titles: Mapping[str, str
 
 
 def _utilisations(results: Any) -> dict[str, list[float]]:
-    """That of each direction of a link in each run."""
+    """The utilisations of each direction of a link, one for each run."""
     found: dict[str, list[float]] = {}
     for row in results.links.rows():
         found.setdefault(str(row["name"]), []).append(float(row["utilisation"]))
@@ -95,7 +96,7 @@ class _WithScenario:
 
 
 def _over_axes(results: Any, labels: list[str], axes: list[str], titles: Mapping[str, str]) -> Iterator[Drawn]:
-    """Curves over the first axis of numbers, and with a second one maps over both."""
+    """Curves over the first axis of numbers, and, if there is a second one, maps over both."""
     axis, link = axes[0], results.links["name"][0]
     title, others = titles.get(axis, axis), _others(results, labels, axes[:1])
     of_link = tables()["links"].drawn
@@ -121,13 +122,14 @@ def _capital(text: str) -> str:
 
 
 def _others(results: Any, labels: list[str], axes: list[str]) -> int:
-    """How many combinations of the other labels there are: a line or a map each."""
+    """The number of combinations of the other labels, each of which has a line or a map."""
     others = [results.runs.to_list(n) for n in labels if n not in axes]
     return len(set(zip(*others, strict=True))) if others else 1
 
 
 def _distributions(results: Any, labels: list[str], titles: Mapping[str, str]) -> Drawn:
-    """How the goodputs of flows are spread, a line a point; of too many the last axes rest in their middle."""
+    """The distribution of the goodputs of flows, one line for each point. If there are too many points, the last axes
+    are fixed at their middle labels."""
     values = {n: list(dict.fromkeys(map(str, results.runs.to_list(n)))) for n in labels}
     fixed: dict[str, str] = {}
     for name in reversed(labels):

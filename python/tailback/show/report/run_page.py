@@ -1,4 +1,4 @@
-"""The report of a folder written by `tailback run` or a sweep: what was run, what came out, and figures of it."""
+"""Makes the report of a folder of `tailback run` or a sweep: the scenarios, the results, and figures."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from tailback.show.report.run_tables import differences, means
 
 
 def run_page(folder: Path, kinds: Sequence[str] = (IN_PAGE,)) -> str:
-    """The page; figures are also written as these kinds of files."""
+    """The page. Figures are also written as these kinds of files."""
     results, stored_manifest = _core.read_results(folder), manifest.read(folder)
-    # A scenario that cannot be read is refused before anything is drawn.
+    # The scenario is read first, so that an unreadable one is refused before anything is drawn.
     marking, scenario, text = of_folder(folder), folder / "scenario.toml", ""
     if scenario.is_file():
         text = file_bytes(scenario).decode("utf-8", "replace")
@@ -44,7 +44,7 @@ def run_page(folder: Path, kinds: Sequence[str] = (IN_PAGE,)) -> str:
         try:
             different = differences(results, compared["axis"], compared["against"])
         except CompareError as e:
-            # As where every run of that label failed.
+            # An example is that every run of that label failed.
             why_not = f"Nothing can be compared: {e}."
     command = stored_manifest.get("command", "")
     facts_shown = ("tailback", "build", "python", "started", "elapsed_s", "scenario_digest")

@@ -1,4 +1,5 @@
-"""Tables of the page of a run or a sweep: means over replications, and differences between points, seed by seed."""
+"""Makes the tables of the page of a run or a sweep: means over replications, and differences between points, seed by
+seed."""
 
 from __future__ import annotations
 
@@ -13,13 +14,14 @@ from tailback.core.results.means import Row, averages, finished, labels_of
 from tailback.core.results.quantities import shown
 from tailback.core.results.summary import NumberCell, as_cell, decimals, with_values
 
-#: Longer tables are not shown.
+#: The most rows of a table; longer tables are not shown.
 MOST_ROWS = 400
 
 
 @dataclass(frozen=True)
 class ShownTable:
-    """A table of the page; `too_long` has the number of its rows instead where there are too many to read."""
+    """A table of the page. If there are too many rows to read, `too_long` has their number, and the table has no
+    rows."""
 
     caption: str
     heads: list[tuple[str, str]]
@@ -29,7 +31,7 @@ class ShownTable:
 
 
 def means(results: Any, labels: list[str]) -> list[ShownTable]:
-    """Means over replications, a row a point and thing, of every table that has rows."""
+    """The means over replications of every table that has rows, with one row for each point and thing."""
     done = finished(results.runs)
     shown_tables = []
     for table in for_people():
@@ -40,7 +42,7 @@ def means(results: Any, labels: list[str]) -> list[ShownTable]:
 
 
 def _told(table: Any, keys: tuple[str, ...]) -> list[str]:
-    """The columns that name a row; colours only where there are some."""
+    """The columns that name a row; the column of colours only if there are colours."""
     return [k for k in keys if k != "colour" or any(table["colour"])]
 
 
@@ -59,9 +61,10 @@ def _means(stored: Any, names: list[str], table: TableRow, runs: list[Row]) -> S
 
 
 def differences(results: Any, axis: str, against: str) -> list[ShownTable]:
-    """What differs between the points of an axis and those that have `against` there, in the tables that have means.
+    """The differences between the points of an axis and the points with the label `against` on this axis, in the tables
+    that have means.
 
-    A star marks an interval that leaves zero out. Raises CompareError where there is no such axis or label.
+    A star marks an interval that excludes zero. Raises CompareError if there is no such axis or label.
     """
     by_table: dict[str, dict[str, dict[str, Difference]]] = {}
     for d in compare_points(results, axis, against):
@@ -93,20 +96,21 @@ def _differing(
 
 
 def _scaled(unit: str, values: Sequence[float]) -> tuple[str, Callable[[float, float], NumberCell]]:
-    """The unit of a column as figures have it, and how a value and the half of its interval are written in it."""
+    """The unit of a column as in figures, and the function that writes a value and half of its interval in this
+    unit."""
     sign = shown(unit, values)
     most = decimals([value * sign.factor for value in values])
     return sign.unit, lambda value, half: as_cell(value * sign.factor, half * sign.factor, most)
 
 
 def _difference(d: Difference | None, show: Callable[[float, float], NumberCell]) -> str:
-    # A column that is equal in every run is not among the differences.
+    # The differences do not contain columns that are equal in every run.
     text = "equal" if d is None else show(d.difference, d.ci95).joined(" ± ")
     return f"{text}\N{NO-BREAK SPACE}*" if d is not None and d.clear else text
 
 
 def _head(table: TableRow, name: str) -> str:
-    """The head of a column that names a row: its word, or a label as it is."""
+    """The head of a column that names a row: the column's word, or the unchanged label."""
     return table.columns[name].title if name in table.columns else name
 
 

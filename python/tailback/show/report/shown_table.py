@@ -1,4 +1,4 @@
-"""How a table looks (in a terminal, in a notebook) and how it becomes a data frame."""
+"""Shows a table in a terminal or a notebook, and turns it into a data frame."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST = 12
 
 
 def _shown(table: Any) -> list[int | None]:
-    """Numbers of the rows that are shown; None where some are left out."""
+    """The numbers of the shown rows; None in place of rows that are left out."""
     n = len(table)
     if n <= _MOST:
         return list(range(n))
@@ -21,7 +21,7 @@ def _shown(table: Any) -> list[int | None]:
 
 
 def cell(value: Any) -> str:
-    """A value, short: at most six digits of a real number, and a dash for none."""
+    """A value as short text: at most six digits of a real number, and a dash for a missing value."""
     if isinstance(value, float):
         if math.isnan(value):
             return "-"
@@ -30,10 +30,10 @@ def cell(value: Any) -> str:
 
 
 def text(table: Any) -> str:
-    """The table for a terminal; columns that do not fit are named below it."""
+    """The table for a terminal. Columns that do not fit are named below the table."""
     from tailback.core.text.terminal import GAP, columns
 
-    # The key of a run is for programs, and long.
+    # The key of a run is left out, because it is long and only for programs.
     names = [n for n in table.columns if n != "key"]
     rows = _shown(table)
     units = table.units
@@ -79,7 +79,7 @@ def html(table: Any) -> str:
 
 
 def results_text(results: Any) -> str:
-    """Results in a terminal or a notebook's text: what there is, and how to reach it."""
+    """Results as text in a terminal or a notebook: the tables, and how to access them."""
     lines = [_said(results)]
     for name in results.names:
         table = getattr(results, name)
@@ -89,7 +89,7 @@ def results_text(results: Any) -> str:
 
 
 def results_html(results: Any) -> str:
-    """Results in a notebook: the tables that say most, and the names of the others."""
+    """Results in a notebook: the most important tables, and the names of the others."""
     from markupsafe import escape
 
     shown = [getattr(results, n) for n in ("groups", "links")]
@@ -120,12 +120,13 @@ def _need(module: str) -> Any:
 
 
 def to_polars(table: Any) -> Any:
-    """A polars data frame; numbers are not copied."""
+    """The table as a polars data frame. Numbers are not copied."""
     return _need("polars").DataFrame(table)
 
 
 def to_pandas(table: Any) -> Any:
-    """A pandas data frame; numbers are not copied, and therefore read-only: use `.copy()` to change them."""
+    """The table as a pandas data frame. Numbers are not copied and therefore read-only; use `.copy()` to change
+    them."""
     pandas = _need("pandas")
-    # One block of pandas for each column: a block of several would need a copy.
+    # Each column is a separate block of pandas, because a block of several columns would need a copy.
     return pandas.DataFrame({n: pandas.Series(table[n], copy=False) for n in table.columns}, copy=False)

@@ -1,4 +1,5 @@
-"""The report of a study: what was found, figures and tables, the counts, the verdicts folded, and how it was made."""
+"""Makes the report of a study: the findings, figures and tables, the counts, the folded verdicts, and how the report
+was made."""
 
 from __future__ import annotations
 
@@ -12,10 +13,10 @@ from tailback.core.verdict.told import Section, Told
 from tailback.show.report.markdown import SOURCE_HEADS, completeness
 from tailback.show.report.page import picture, render
 
-#: Heads of the table of counts by kind: names, without units.
+#: The heads of the table of counts by kind, which have names without units.
 KIND_HEADS = [(x, "") for x in ("Counts by kind", *COUNT_HEADS)]
 
-#: The classes of cells of published tables, where they are counted.
+#: The classes of cells of published tables, for the table of their counts.
 CLASSES = [
     ("A", "deterministic: within 0.02 packets/s, and 0.03 s for delays"),
     (
@@ -33,20 +34,20 @@ class VerdictRow:
     """A verdict with the words of its row."""
 
     verdict: Verdict
-    #: The class of its text.
+    #: The class of the row's text in the page.
     kind: str
     word: str
     asked: str
     measured: str
-    #: Its id, and where in the source it stands.
+    #: The id of the row, and its place in the source.
     origin: str
-    #: Why it does not agree; or the row that says so: a reason is said once.
+    #: The reason why the row does not agree, or the row that has this reason, since each reason is given only once.
     explanation: str
     as_before: str
 
 
 def study_page(folder: Path, told: Told) -> str:
-    """The page of what a study tells; figures are read from `folder`."""
+    """The page of a study's data. Figures are read from `folder`."""
     return render(
         "study.html",
         title=f"{told.study.id}: report",
@@ -62,7 +63,7 @@ def study_page(folder: Path, told: Told) -> str:
         classes=CLASSES if any(v.grade for v in told.verdicts) else [],
         groups=_groups(told),
         source_heads=[(x, "") for x in SOURCE_HEADS],
-        # The page stands anywhere, and no wheel has docs/.
+        # The page may be in any folder, and no wheel contains docs/.
         source_rows=completeness(told, "docs/{0} in the repository"),
         setup=[(x.what, x.value) for x in told.setup],
         sections=[_section(folder, x) for x in told.sections],
@@ -112,7 +113,7 @@ def _groups(told: Told) -> list[dict[str, Any]]:
     first_places: dict[str, str] = {}
     for experiment, part in itertools.groupby(told.verdicts, key=lambda v: v.experiment):
         verdicts = list(part)
-        # Cells stand in their tables; here only those that should be within what is allowed and are not.
+        # Cells are shown in their tables. This list has only the judged cells that are outside their tolerance.
         rows = [v for v in verdicts if not v.grade or v.unmet]
         groups.append(
             {
@@ -128,7 +129,7 @@ def _groups(told: Told) -> list[dict[str, Any]]:
 
 
 def _cell_counts(verdicts: list[Verdict]) -> list[dict[str, Any]]:
-    """One row for each class of cells: how many are within what it allows."""
+    """One row for each class of cells, with the number of cells within the tolerance of the class."""
     rows = []
     for grade in dict.fromkeys(v.grade for v in verdicts):
         judged = [v for v in verdicts if v.grade == grade and v.outcome != OPEN]

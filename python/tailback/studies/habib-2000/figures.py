@@ -1,8 +1,8 @@
-"""What people at terminals and browsers see, of the first seed.
+"""Draws what people at terminals and browsers see, for the first seed.
 
-`flow-values`  a column of the table of flows, flow by flow in order of size; a frame a class, a line a pair
-`responses`    each transfer's time to its first and its last byte against when it was asked for, and the bytes of
-               all flows by interval (the scenario needs `interval`); a frame each, a colour a pair
+`flow-values`  a column of the table of flows, flow by flow by size; a frame for each class, a line for each pair
+`responses`    each transfer's time to its first and its last byte against the time of its request, and the bytes of
+               all flows by interval (the scenario needs `interval`); a frame for each, a colour for each pair
 
 kind = "flow-values"
 column = "delay_mean_s"
@@ -62,7 +62,7 @@ def flow_values(d: Drawing) -> Drawn:
 
 
 def delivered(t: Columns) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of the intervals of a run, seconds, and what all flows delivered in each, kbit/s."""
+    """The ends of the intervals of a run, seconds, and the rate that all flows delivered in each interval, kbit/s."""
     ends, interval_of = np.unique(np.asarray(t["to_s"], dtype=float), return_inverse=True)
     return ends, np.bincount(interval_of, weights=1e-3 * np.asarray(t["goodput_bps"], dtype=float))
 

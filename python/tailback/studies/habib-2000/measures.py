@@ -1,7 +1,7 @@
-"""Measures of aggregates that enter at edges: their shares, what they lose, and what edges did to them.
+"""Measures of aggregates that enter at edges: their shares, their losses, and the actions of edges on them.
 
-The class is an aggregate's group of flows; the set's options name the edge of each (`edges = { flow13 = "e1-c1" }`),
-whose probes must be recorded, and its target in Mb/s (`targets`).
+The class is an aggregate's group of flows. The options of the set name the edge of each aggregate (`edges = { flow13 =
+"e1-c1" }`) and its target in Mb/s (`targets`). The probes of the edge must be recorded.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 
 from tailback.study.measures import RunView, measure
 
-#: Numbers of the stages in the probes of an edge.
+#: The stages in the order of their numbers in the probes of an edge.
 STAGES = ("syn", "small-window", "cwr", "spacing", "feedback", "policer", "adaptive")
 
 
@@ -212,7 +212,7 @@ def weight_q(run: RunView, klass: str) -> float:
 
 
 def _transfers(run: RunView, klass: str, column: str) -> np.ndarray:
-    """A column of the class's transfers, without those that the run did not see."""
+    """A column of the class's transfers, without values that the run did not see."""
     t = run.table("transfers")
     if not t or not len(t["group"]):
         return np.array([])
@@ -339,7 +339,7 @@ def refused_small_window(run: RunView, klass: str) -> float:
 
 
 def _write_delays(run: RunView, klass: str) -> list[np.ndarray]:
-    """From each write to its delivery, by flow."""
+    """The times from each write to its delivery, by flow."""
     t = run.table("transfers")
     if not t or not len(t["group"]):
         return []

@@ -1,4 +1,4 @@
-"""`against`: one measure against another, a line a discipline, along an axis that moves both.
+"""`against`: one measure against another, with a line for each discipline, along an axis that changes both.
 
 kind = "against"
 measures = ["queueing_delay", "utilisation"]   # abscissa, ordinate

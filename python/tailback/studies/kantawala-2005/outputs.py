@@ -1,4 +1,4 @@
-"""What may stand in this study's own kinds of outputs, see `tailback.study.outputs`."""
+"""The keys of this study's own kinds of outputs; see `tailback.study.outputs`."""
 
 from __future__ import annotations
 

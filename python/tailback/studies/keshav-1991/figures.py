@@ -1,4 +1,5 @@
-"""`utility`: the utility diagram of Keshav: each source's number at its throughput and delay, panels side by side.
+"""`utility`: the utility diagram of Keshav. The number of each source is at its throughput and delay; panels are side
+by side.
 
     kind = "utility"
     runs = "scenario-2"
@@ -7,7 +8,8 @@
     box_sigmas = 3                                 # half the sides of the boxes, in standard deviations over intervals
     smallest_box = 0.01                            # boxes with both sides below this share of the axes are left out
 
-Down and to the right is better. Sources of a discipline whose table says `style = "italic"` stand in italics.
+Places further down and to the right are better. Sources of a discipline with `style = "italic"` in its table are in
+italics.
 """
 
 from __future__ import annotations
@@ -32,15 +34,15 @@ if TYPE_CHECKING:
     from tailback.study.figures import Drawn
     from tailback.study.model import Runs
 
-#: Marks with so many times the usual delay stand at the upper edge, with their values.
+#: The multiple of the usual delay from which marks are at the upper edge, with their values.
 FAR = 6.0
-#: Panels whose axes would end so many times further than another's have axes of their own.
+#: The ratio of the ends of axes above which panels have their own axes.
 APART = 5.0
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A source: its number, throughput (packets/s) and delay (s), each with its deviation over intervals."""
+    """A source: its number, and its throughput (packets/s) and delay (s), each with the deviation over intervals."""
 
     name: str
     x: float
@@ -56,7 +58,7 @@ class Group:
     title: str
     italic: bool
     marks: list[Mark]
-    #: Where the source puts them: throughput and delay.
+    #: The published throughput and delay of the sources.
     published: list[tuple[float, float]] = field(default_factory=list)
 
     @property
@@ -83,7 +85,7 @@ def utility(d: Drawing) -> Drawn:
 
 
 def who(d: Drawing, runs: Runs) -> str:
-    """Which source is which: `1-2 FTP, 3-4 Telnet`."""
+    """A text with the kind of each source: `1-2 FTP, 3-4 Telnet`."""
     titles = {int(n.class_): n.title for n in d.study.published if isinstance(n, CellNumber) and n.runs == runs.name}
     for o in d.experiment.output:
         if o["kind"] == "cells" and o.get("runs", d.experiment.runs[0]) == runs.name:
@@ -95,7 +97,7 @@ def who(d: Drawing, runs: Runs) -> str:
 
 
 def published(d: Drawing, runs: Runs, pair: str) -> list[tuple[float, float]]:
-    """Where the published tables put the sources that have both a throughput and a delay."""
+    """The places, from the published tables, of the sources that have both a throughput and a delay."""
     cells_of = {
         (n.class_, n.metric): n.cell.mean
         for n in d.study.published
@@ -107,7 +109,7 @@ def published(d: Drawing, runs: Runs, pair: str) -> list[tuple[float, float]]:
 
 
 def marks(d: Drawing, runs: Runs, pair: str) -> list[Mark]:
-    """Where each source of a pair stands; uncontrolled sources have no delay and no place."""
+    """The place of each source of a pair. Uncontrolled sources have no delay and no place."""
     key = runs.key_of(pair)
     view = d.samples.view(runs.name, key)
     if view is None:
@@ -124,9 +126,10 @@ def marks(d: Drawing, runs: Runs, pair: str) -> list[Mark]:
 
 
 def frames(panels: list[list[Group]]) -> list[tuple[float, float]]:
-    """The right and upper ends of each panel's axes: common ones, or own ones where those would squeeze a panel.
+    """The right and upper ends of each panel's axes. The ends are common to all panels, unless this would squeeze a
+    panel.
 
-    A source that is all but shut out, and waits for minutes, sets no scale.
+    A source that gets almost nothing and waits for minutes does not count for the scale.
     """
     marks = [[m for g in groups for m in g.marks] for groups in panels]
     ys = sorted(m.y for list_ in marks for m in list_)
@@ -142,16 +145,16 @@ def _common(ends: list[float]) -> list[float]:
 
 @plots.styled
 def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01, sources: str = "") -> Figure:
-    """The diagram of some groups, a panel each list; `sources` says which number is which source."""
+    """The diagram of some groups, with a panel for each list. `sources` has the source of each number."""
     n = len(panels)
-    # Numbers stand in rings: a narrow sheet has room for one panel beside another only if they were smaller.
+    # Numbers are in rings, for which two panels side by side on a narrow sheet have no room.
     columns = 1 if plots.sheet().width else min(n, 2)
     rows = math.ceil(n / columns)
     fig, axes = plots.grid(3.4 * columns + 0.3, 2.9 * rows + 0.2, rows, columns)
     for ax in list(axes.flat)[n:]:
         ax.set_axis_off()
     for i, (ax, groups, (right, top)) in enumerate(zip(axes.flat, panels, frames(panels), strict=False)):
-        # A little room beyond the origin, where a shut-out source stands.
+        # The axis has a little room left of the origin, where a source without throughput is.
         ax.set_xlim(-0.05 * right, right)
         ax.set_ylim(-0.05 * top, top)
         for g in groups:
@@ -182,10 +185,10 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01,
     return fig
 
 
-#: A box that is larger than this part of its panel would enclose what it has nothing to do with: a cross stands for it.
+#: The part of a panel above which a box is drawn as a cross, because it would enclose marks of other sources.
 TALL = 0.4
 
-#: How a published place looks: a ring, so that a number that meets it stands in it.
+#: The look of a published place: a ring, so that a number at the same place is inside.
 _PUBLISHED: dict[str, Any] = {
     "linestyle": "none",
     "marker": "o",
@@ -198,13 +201,13 @@ _PUBLISHED: dict[str, Any] = {
 
 
 def _look(g: Group) -> dict[str, Any]:
-    """How a group's numbers look; boxes pass behind them."""
+    """The look of a group's numbers, which are in front of boxes."""
     ground = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "boxstyle": "square,pad=0.05"}
     return {"color": g.colour, "fontstyle": "italic" if g.italic else "normal", "zorder": 3, "bbox": ground}
 
 
 def placed(groups: list[Group], right: float, top: float) -> list[tuple[Group, str, float, float]]:
-    """Each text of a panel and where it stands; one that would cover an earlier one stands above or below."""
+    """Each text of a panel with its place. A text that would cover an earlier one is moved up or down."""
     texts: list[tuple[Group, str, float, float]] = []
     letter, line = 0.0125 * right, 0.08 * top
     for g in groups:
@@ -215,7 +218,7 @@ def placed(groups: list[Group], right: float, top: float) -> list[tuple[Group, s
 
 
 def _free(y: float, taken: list[float], line: float) -> float:
-    """The height next to `y`, above zero, that is a line away from all that are taken."""
+    """The height nearest to `y`, above zero, that is at least a line away from all taken heights."""
     places = [y, *(t + line for t in taken), *(t - line for t in taken if t > line)]
     return min((p for p in places if all(abs(p - t) > 0.999 * line for t in taken)), key=lambda p: abs(p - y))
 
@@ -237,7 +240,7 @@ def _box(ax: Axes, m: Mark, sigmas: float, smallest: tuple[float, float], colour
 
 
 def joined(marks: list[Mark], dx: float, dy: float) -> list[tuple[str, float, float]]:
-    """Texts and where they stand: numbers that would cover each other become one text, such as `1, 3-6`."""
+    """The texts with their places. Numbers that would cover each other become one text, such as `1, 3-6`."""
     groups: list[list[Mark]] = []
     for m in marks:
         near = next((g for g in groups if abs(g[0].x - m.x) < dx and abs(g[0].y - m.y) < dy), None)
@@ -251,7 +254,7 @@ def joined(marks: list[Mark], dx: float, dy: float) -> list[tuple[str, float, fl
 
 
 def spans(names: list[int]) -> str:
-    """Rising numbers with three or more in a row as a span: `1, 3-6`."""
+    """Rising numbers as text, in which three or more consecutive numbers are a span: `1, 3-6`."""
     runs: list[list[int]] = []
     for name in names:
         if runs and name == runs[-1][-1] + 1:

@@ -1,4 +1,5 @@
-"""Measures of a recorded window (`win`, `outstanding`) over the counted time: the set's options `from_s` and `to_s`."""
+"""Measures of a recorded window (`win`, `outstanding`) over the counted time, which the set's options `from_s` and
+`to_s` give."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from tailback.study.measures import RunView, measure
 
 
 def held(run: RunView, klass: str, probe: str) -> tuple[np.ndarray, np.ndarray]:
-    """Values of the first flow of the class, each with how long it held (s), over the counted time."""
+    """The values of the first flow of the class over the counted time, each with its duration (s)."""
     flow = run.flows["id"][run.of(klass)][0]
     t, v = run.probe(probe, f"flows.{flow}")
     if not len(t):

@@ -1,4 +1,4 @@
-"""What may stand in this study's own kinds of outputs, see `tailback.study.outputs`."""
+"""The keys of this study's own kinds of outputs; see `tailback.study.outputs`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Gateway(Output, kw_only=True, frozen=True):
     thresholds: dict[str, float] | UnsetType = UNSET
     loads: Texts = UNSET
     round_trips: Texts = UNSET
-    #: A probability that stands still, of a discipline that records none.
+    #: The constant probability of a discipline that records none.
     stands: float | UnsetType = UNSET
 
 
@@ -39,7 +39,7 @@ class SideBySide(Gateway, kw_only=True, frozen=True):
 
 @output("colour-rounds")
 class ColourRounds(Output, kw_only=True, frozen=True):
-    #: Groups, of each its first flow, and what their frames are called.
+    #: The groups, whose first flows are drawn, and the titles of their frames.
     classes: dict[str, str]
     rounds: int
     from_s: float

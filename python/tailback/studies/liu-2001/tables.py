@@ -19,13 +19,13 @@ from tailback.study.tables import table
 
 from .measures.assured import COLOURS
 
-#: Rows that the report shows; the file has all.
+#: The most rows that the report shows; the file has all rows.
 MOST = 60
 
 
 @table("changes")
 def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
-    """A row a change, in order of time."""
+    """The table with one row for each change, in the order of time."""
     e, o, rows = d.experiment, d.output, []
     for runs, p in d.points():
         run = d.view(runs, p) if o["pair"] in p.labels.values() else None

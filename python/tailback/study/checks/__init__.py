@@ -1,4 +1,4 @@
-"""The kinds of checks: what a statement may ask of measured numbers, one file a kind.
+"""The kinds of checks that a statement may make on measured numbers, with one file for each kind.
 
 | keys of a check | kind |
 |---|---|
@@ -29,12 +29,12 @@ from tailback.study.checks.predicted import Predicted
 from tailback.study.checks.rival import Rival
 from tailback.study.data.files import read_table
 
-#: Kinds that a key of their own names.
+#: Kinds that have their own key.
 _BY_KEY: dict[str, type[Check]] = {"predict": Predicted, "order": Order, "along": Along, "every": Every}
 
 
 def kind_of(check: dict[str, Any]) -> type[Check]:
-    """The kind that the keys of a check say."""
+    """The kind of a check, from its keys."""
     for key, kind in _BY_KEY.items():
         if key in check:
             return kind
@@ -45,10 +45,10 @@ def kind_of(check: dict[str, Any]) -> type[Check]:
 def read_check(
     check: dict[str, Any], shared: dict[str, Any], file: Path | str, at: str, places: Mapping[str, str]
 ) -> Check:
-    """A check with what its statement gives to all of them; `places` says in which table of the file each of these
-    keys stands. Raises `StudyError`."""
+    """A check, with the keys that its statement gives to all checks. `places` has the table of the file in which each
+    of these keys is. Raises `StudyError`."""
     kind = kind_of(check)
-    # A key that a statement gives to all its checks need not apply to each.
+    # A key that a statement gives to all its checks may not apply to each of them.
     keys = {f.encode_name for f in msgspec.structs.fields(kind)}
     inherited = {k: v for k, v in shared.items() if k in keys and k not in check}
     return read_table(kind, {**inherited, **check}, file, at, {k: places[k] for k in inherited})

@@ -1,5 +1,5 @@
-"""The means along an axis, everything else equal: at most `within` apart, rising by no more than so much, falling, or
-closer together than another discipline's, the greatest over the smallest.
+"""A check of the means along an axis with everything else equal. The means are at most `within` apart, rise by at most
+a number, fall, or are closer together than those of another discipline, by the ratio of the greatest to the smallest.
 
 check = [{ of = "dsdrr", along = "limit", within = 3 }, { of = "sred", along = "flows", narrower_than = "red" }]
 """
@@ -19,7 +19,7 @@ from tailback.study.measures import MEASURES
 from tailback.study.tolerance import Limits, OverSeeds
 from tailback.study.words import word
 
-#: Labels along the axis, each with its values.
+#: The labels along the axis, each with its values.
 Points = list[tuple[str, np.ndarray]]
 
 
@@ -28,11 +28,11 @@ class Along(Measured, kw_only=True, frozen=True):
     along: str
     within: float | None = None
     falls: bool = False
-    #: One-sided: how much a mean may lie above one at a smaller value of the axis.
+    #: A one-sided limit: how far a mean may be above the mean at a smaller value of the axis.
     rises_at_most: float | None = None
-    #: Whether that is a share of the lower mean.
+    #: Whether `rises_at_most` is a share of the lower mean.
     relative: bool = False
-    #: The discipline whose greatest mean is more times its smallest.
+    #: The discipline whose ratio of the greatest to the smallest mean must be larger.
     narrower_than: str | None = None
 
     def __post_init__(self) -> None:
@@ -108,7 +108,8 @@ class Along(Measured, kw_only=True, frozen=True):
         return f"{100 * rise:g} %" if self.relative else f"{rise:g} {unit}"
 
     def _narrower(self, judge: Evidence, discipline: str, other: str) -> Finding:
-        """Seed by seed: the greatest over the smallest value along the axis, of both."""
+        """Compares the ratio of the greatest to the smallest value along the axis for both disciplines, seed by
+        seed."""
         spreads, m = [], MEASURES[self.measure]
         for name in (discipline, other):
             values = [judge.values(self, name, where) for where in judge.places(self)]
@@ -130,8 +131,8 @@ class Along(Measured, kw_only=True, frozen=True):
         return Finding(names[0], "", text, required, outcome, d.mean, d.half, n, margin=-d.mean)
 
     def _falls(self, name: str, points: Points, seeds: int) -> tuple[str, str, None, float]:
-        """It falls where each mean is below the one before it, and zero outside the interval of the difference. It
-        leans where it falls from end to end and on half of the steps or more."""
+        """The quantity falls if each mean is below the one before it, and zero is outside of the interval of each
+        difference. The outcome leans if the quantity falls from end to end and on half of the steps or more."""
         m = MEASURES[self.measure]
         points = sorted(points, key=lambda p: float(p[0]))
         means = [float(np.mean(x)) for _, x in points]

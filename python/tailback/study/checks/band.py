@@ -1,4 +1,5 @@
-"""`rule = "band"`: a published number that may be missed further on one side: from `low` to `high` times it."""
+"""`rule = "band"`: a published number with a tolerance that may be wider on one side: from `low` to `high` times the
+number."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tailback.study.data.files import Table, Where
 from tailback.study.model import Runs
 from tailback.study.samples import Samples
 
-#: Labels of a point by axis, without its discipline.
+#: The labels of a point by axis, without its discipline.
 Place = dict[str, str]
 Decided = TypeVar("Decided")
 
@@ -56,17 +56,17 @@ class Check(Table, kw_only=True, frozen=True):
 
     @abc.abstractmethod
     def decide(self, judge: Evidence) -> list[Finding]:
-        """The relation held against the samples, a finding for each place it was asked for."""
+        """Compares the relation with the samples. Returns a finding for each place of the check."""
 
     def asks(self) -> list[NeededMeasure]:
         return []
 
     def kind(self, judge: Evidence) -> str:
-        """Which of the kinds of verdicts it makes."""
+        """The kind of verdict that the check makes."""
         return SENTENCE
 
     def without_places(self) -> object:
-        """What it asks, wherever and of whatever it asks it: checks with equal answers are one relation."""
+        """The relation without its places and disciplines. Checks for which this is equal are one relation."""
         return self
 
 
@@ -77,9 +77,10 @@ class Measured(Check, kw_only=True, frozen=True):
     measure: str
     class_: str = msgspec.field(name="class", default="all")
     where: Where = {}
-    #: The half of the sentence that it belongs to, if both halves ask the same of several places: each has to hold.
+    #: The half of the sentence to which the check belongs, if both halves have the same relation at several places.
+    #: Each half has to hold.
     half: str = ""
-    #: The source's word, whose limit it has (`study/words.py`).
+    #: The word of the source that gives the limit of the check (`study/words.py`).
     word: str = ""
 
     def asks(self) -> list[NeededMeasure]:
@@ -94,7 +95,7 @@ class Measured(Check, kw_only=True, frozen=True):
         return ARITHMETIC if judge.runs(self.runs).arithmetic else SENTENCE
 
     def one_seed(self, judge: Evidence, seeds: int) -> bool:
-        """Whether it rests on one run of something random."""
+        """Whether the check depends on a single run of a random experiment."""
         return seeds == 1 and judge.runs(self.runs).random
 
 
@@ -105,11 +106,11 @@ class Everywhere(Measured, kw_only=True, frozen=True):
     average: bool = False
 
     def everywhere(self, judge: Evidence) -> Iterator[tuple[str, Place | Sequence[Place]]]:
-        """Each discipline at each place, or over all places, with a finding for each."""
+        """Each discipline at each place, or over all places. The judge gives a finding for each of these."""
         yield from judge.separately(self.asked(judge))
 
     def asked(self, judge: Evidence) -> Iterator[tuple[str, Place | Sequence[Place]]]:
-        """Each discipline at each place, without findings, which another check gives."""
+        """Each discipline at each place, without findings, because another check gives these."""
         places = judge.places(self)
         where: Sequence[Place | Sequence[Place]] = [places] if self.average else places
         yield from ((discipline, w) for discipline in each(self.of) for w in where)
@@ -121,14 +122,14 @@ class Published(Table, kw_only=True, frozen=True):
     id: str
     experiment: str
     runs: str
-    #: The discipline or pair it is about.
+    #: The discipline or pair that has the number.
     queue: str
     gate: bool = True
     explanation: str = ""
 
     @abc.abstractmethod
     def verdict(self, judge: Evidence) -> Verdict:
-        """The number held against the samples."""
+        """Compares the number with the samples."""
 
     def asks(self) -> list[NeededMeasure]:
         return []
@@ -147,15 +148,16 @@ class Statement:
     note: str
     why_not: str
     checks: tuple[Check, ...]
-    #: Of one that was read anew after a look at results: the source's words, and the checks as they were first written.
+    #: If the statement was read anew after a look at results: the source's words, and the checks as they were first
+    #: written.
     words: str = ""
     first: tuple[Check, ...] = ()
-    #: A part of its places, in words, and the checks of that part: the sentence leans if only these hold.
+    #: A part of the statement's places, in words, and the checks of that part. The sentence leans if only these hold.
     part: str = ""
     part_checks: tuple[Check, ...] = ()
-    #: The statements that it asks under another reading.
+    #: The statements that this one tests under another reading.
     reading_of: tuple[str, ...] = ()
-    #: Why its checks have limits of their own, though its sentence has a word of the table of words.
+    #: The reason why the checks have their own limits, although the sentence has a word of the table of words.
     own_limit: str = ""
     #: The checks by a second reading, if the sentence was read anew twice.
     second: tuple[Check, ...] = ()
@@ -165,5 +167,5 @@ class Statement:
 
 
 def each(of: str | list[str]) -> list[str]:
-    """One discipline, or several."""
+    """The list of one discipline or several."""
     return [of] if isinstance(of, str) else of

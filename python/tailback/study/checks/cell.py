@@ -1,4 +1,4 @@
-"""A published cell, mean and deviation over intervals, by its class (`tailback.study.cells`)."""
+"""A check of a published cell, with mean and deviation over intervals, by its class (`tailback.study.cells`)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tailback.study.samples import Samples
 
 
 def pooled(samples: Samples, runs: str, key: tuple[str, ...], source: str, metric: str) -> np.ndarray | None:
-    """Interval means of a source over all seeds; None if it was not run."""
+    """The interval means of a source over all seeds; None if it was not run."""
     at = ("intervals", runs, key, source, metric)
     if at not in samples.memo:
-        # One reading of the tables serves all that is asked of a point.
+        # The tables are read once for all numbers of a point.
         for view in samples.views(runs, key):
             for i in range(len(view.flows["id"])):
                 for m in METRICS:

@@ -1,9 +1,9 @@
-"""Every flow of several by itself: the mean over seeds of each is held against one limit.
+"""A check of each flow of several: the mean over seeds of each flow is compared with one limit.
 
 check = [{ of = "adaptive", measure = "attain_b", every = ["r1.0-11", "r3.0-11"], above = 0.9 }]
 
-`every` names classes; `r1.0-11` stands for the flows `r1.0` to `r1.11`. The finding counts those that hold, and names
-those that do not, each with the seeds in which it does not.
+`every` names classes; `r1.0-11` stands for the flows `r1.0` to `r1.11`. The finding counts the flows within the limit,
+and names the others, each with the seeds in which it is outside.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tailback.study.measures import MEASURES, Measure
 from tailback.study.measures.view import written_out
 from tailback.study.tolerance import CLOSE, Limits, OverSeeds, seeds_of
 
-#: Flows that are named in a finding; the others are counted.
+#: The most flows that a finding names; the others are counted.
 MOST_NAMED = 12
 
 

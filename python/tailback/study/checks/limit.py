@@ -1,9 +1,9 @@
-"""A mean held against limits: `above`, `below`, `between`, or near a published value.
+"""A check of a mean against limits: `above`, `below`, `between`, or near a published value.
 
     check = [{ of = "g-fq", measure = "source_delay", over = "g-fcfs", below = 0.1 }]
 
 `over` divides by the same quantity of another discipline, `class_over` by that of another class of flows. With
-`average` the mean of all chosen points is held against the limits, instead of each of them.
+`average` the mean of all chosen points is compared with the limits, instead of each point.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Limit(Everywhere, kw_only=True, frozen=True):
     above: float | None = None
     below: float | None = None
     between: tuple[float, float] | None = None
-    #: A published value and the share of it that a mean may be off.
+    #: A published value, and the share of it by which a mean may differ.
     published: float | None = None
     tolerance: float = 0.0
-    #: Of `word`: what the source says, or how many per cent a ratio lies above 1.
+    #: For `word`: the value of the source, or the per cent by which a ratio is above 1.
     value: float | None = None
     gain: float | None = None
     over: str | None = None

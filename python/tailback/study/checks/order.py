@@ -1,4 +1,4 @@
-"""Several disciplines in order: each above the next.
+"""A check of the order of several disciplines: each is above the next.
 
 check = [{ order = ["droptail", "red", "drr"] }]
 """
@@ -32,6 +32,6 @@ class Order(Measured, kw_only=True, frozen=True):
             )
             for a, b in itertools.pairwise(self.order)
         ]
-        # All pairs in one: a pair in doubt asks for more seeds of its own two disciplines.
+        # All pairs are decided together, so that a pair in doubt requests more seeds of its two disciplines only.
         asked = ((pair, one) for pair in pairs for one in pair.asked(judge))
         return [pair.at(judge, *one) for pair, one in judge.separately(asked)]

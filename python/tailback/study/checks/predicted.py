@@ -1,4 +1,4 @@
-"""The prediction of a closed-form model (`tailback.core.theory`), without any run.
+"""A check of the prediction of a closed-form model (`tailback.core.theory`), without any run.
 
 check = [{ predict = "qsdrr", with = { flows = 100, buffer = 4000 }, field = "victims", value = 14, within = 0 }]
 """
@@ -14,7 +14,7 @@ from tailback.core.theory.predict import Qsdrr, TailDrop, qsdrr, tail_drop
 from tailback.core.verdict import ARITHMETIC, NO, YES, Finding
 from tailback.study.checks.base import Check, Evidence
 
-#: Fields of the models, in words, with units.
+#: The fields of the models, with words and units.
 _FIELDS = {
     "queue_drop": ("the queue falls by", "packets"),
     "queue_after": ("queue after the overflow", "packets"),

@@ -1,10 +1,12 @@
-"""One discipline against another: `above`, `below` or `near` its name, the difference taken seed by seed.
+"""A check of one discipline against another, which `above`, `below` or `near` names. The difference is taken seed by
+seed.
 
     check = [{ of = "droptail", above = "red" }, { of = "g-fq", near = "g-fcfs", within = 0.02 }]
 
-`factor` multiplies the rival, `by` is added to it (`above = "std", by = 1.0`: by more than that). `less = ["a", "b"]`
-takes these disciplines off the two sides first: what one gains over a, beside what the other gains over b. With
-`average` the mean of all chosen points is compared, instead of each of them.
+`factor` multiplies the rival's value, and `by` is added to it (`above = "std", by = 1.0` means above by more than 1.0).
+`less = ["a", "b"]` first subtracts the values of these disciplines from the two sides. The check then compares the gain
+of one side over a with the gain of the other over b. With `average` the mean of all chosen points is compared, instead
+of each point.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The files of a study as typed structures: which keys there are, rows that share keys, numbers, statements."""
+"""Reads the files of a study into typed structures: the keys, rows that share keys, numbers, and statements."""

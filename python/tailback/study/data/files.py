@@ -1,6 +1,6 @@
-"""What may stand in the files of a study: one typed structure a table, and reading one from TOML.
+"""The keys of the files of a study: one typed structure for each table, and its reading from TOML.
 
-How a table is read, and what is said of one that is wrong, is in `tailback.core.declared`.
+`tailback.core.declared` reads a table, and has the messages for a wrong one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Mode = Literal["quick", "full"]
 class About(Said, kw_only=True, frozen=True):
     """study.toml"""
 
-    #: Ids of the statements that the study is about, the most telling first.
+    #: The ids of the study's main statements, the most important first.
     claims: list[str] = []
     setup: list[SetupRow] = []
     again: list[AgainRow] = []
@@ -48,7 +48,7 @@ class Pair(Table, kw_only=True, frozen=True):
 
     title: str
     queue: str
-    #: In the file every key beside title and queue is a role.
+    #: The roles; in the file every key except title and queue is a role.
     roles: dict[str, dict[str, Any]] = {}
 
 
@@ -58,12 +58,12 @@ class AxisTable(AxisKeys, kw_only=True, frozen=True):
     disciplines: list[str] | None = None
     buffer: str | None = None
     pairs: list[str] | None = None
-    #: Of pairs: role -> the paths it stands at in the scenario.
+    #: For pairs: role -> its paths in the scenario.
     roles: dict[str, list[str]] = {}
-    #: Of these roles, those that go with the study's own queue, such as its thresholds: left out where the caller has
-    #: put another queue in its place.
+    #: The roles that belong to the study's own queue, such as its thresholds. Such roles are left out if the caller has
+    #: replaced this queue.
     of_queue: list[str] = []
-    #: Of pairs: more for a role of a pair, in this set of runs only.
+    #: For pairs: further keys of a pair's role, in this set of runs only.
     with_: dict[str, dict[str, dict[str, Any]]] = msgspec.field(name="with", default={})
     quick: Values | None = None
     full: Values | None = None
@@ -75,13 +75,13 @@ class CaseRow(Table, kw_only=True, frozen=True):
 
     #: Axis -> its label, or several.
     labels: dict[str, Any] = {}
-    #: What `{name}` stands for in `set` and `fair_share`, beside the labels.
+    #: The values of `{name}` in `set` and `fair_share`, in addition to the labels.
     values: dict[str, Any] = {}
     set: list[str] = []
-    #: More for roles of the pairs at this case only.
+    #: Further keys of the pairs' roles, at this case only.
     roles: dict[str, dict[str, Any]] = {}
     fair_share: str | None = None
-    #: Whether the mode runs it, or which of its labels; every mode runs it by default.
+    #: Whether the mode runs the case, or for which of its labels. By default every mode runs it.
     quick: bool | Where | None = None
     full: bool | Where | None = None
 
@@ -103,10 +103,11 @@ class CaseTable(CaseKeys, kw_only=True, frozen=True):
 class RunsTable(Table, kw_only=True, frozen=True):
     """[runs.NAME]"""
 
-    #: Another set, whose keys this one has where it has none of its own (`inherit.py`); `like` is an older word for it.
+    #: Another set, from which this one inherits the keys that it does not have (`inherit.py`). `like` is an older word
+    #: for `extends`.
     extends: str = ""
     like: str = ""
-    #: What `{name}` stands for in the changes of the set and of its cases (`fill.py`).
+    #: The values of `{name}` in the changes of the set and of its cases (`fill.py`).
     values: dict[str, Any] = {}
     scenario: str = ""
     compute: str = ""
@@ -114,17 +115,17 @@ class RunsTable(Table, kw_only=True, frozen=True):
     case: list[dict[str, Any]] = []
     set: list[str] = []
     quick_set: list[str] = []
-    #: After all others, also those of a case.
+    #: Changes that are made after all others, also after those of a case.
     then: list[str] = []
     seeds: dict[Mode, int] = msgspec.field(default_factory=lambda: {"quick": 3, "full": 5})
-    #: Of runs with packets: how many seeds each point gets first. One more is added, up to `seeds`, while a row that
-    #: reads the point is not settled (`Finding.settled`).
+    #: For runs with packets: the number of seeds that each point gets first. Further seeds are added one by one, up to
+    #: `seeds`, while a row that reads the point is not settled (`Finding.settled`).
     first_seeds: dict[Mode, int] = {}
     fair_share: str = "1bps"
     link: str = "bottleneck"
     options: dict[str, Any] = {}
     cost_s: float | dict[Mode, float] = 0.0
-    #: Why nobody can have these runs again, if so: they are of real packets.
+    #: The reason if these runs cannot be repeated, such as that they are runs of real packets.
     not_repeatable: str = ""
 
 
@@ -135,11 +136,11 @@ class ExperimentTable(Table, kw_only=True, frozen=True):
     title: str
     #: The number of the figure or table in the source.
     item: str = ""
-    #: Another experiment, whose keys this one has where it has none of its own (`inherit.py`).
+    #: Another experiment, from which this one inherits the keys that it does not have (`inherit.py`).
     extends: str = ""
-    #: What `{name}` stands for in its texts (`fill.py`).
+    #: The values of `{name}` in the experiment's texts (`fill.py`).
     values: dict[str, Any] = {}
-    #: Ids it had before; they go on working.
+    #: Earlier ids of the experiment, which still work.
     aliases: list[str] = []
     text: str = ""
     runs: str | list[str] = []
@@ -151,7 +152,7 @@ class ExperimentTable(Table, kw_only=True, frozen=True):
 
 
 class ExperimentsFile(Table, kw_only=True, frozen=True):
-    #: What `{name}` stands for in all tables of the file (`fill.py`).
+    #: The values of `{name}` in all tables of the file (`fill.py`).
     values: dict[str, Any] = {}
     discipline: dict[str, dict[str, Any]] = {}
     pair: dict[str, dict[str, Any]] = {}
@@ -167,15 +168,15 @@ class PublishedFile(Table, kw_only=True, frozen=True):
 class ReadingTable(Table, kw_only=True, frozen=True):
     """[[reading]]: statements about some sets of runs, asked of other sets too. Such rows are compared."""
 
-    #: Behind the ids of the statements.
+    #: The ending of the statements' ids.
     id: str
     title: str
     experiment: str
-    #: A set that statements are about -> the set that is asked instead.
+    #: A set of runs of statements -> the set that is used instead.
     runs: dict[str, str]
-    #: The points of those sets, beside the condition of the statement.
+    #: The points of those sets, in addition to the condition of the statement.
     where: Where = {}
-    #: The statements; without it every one about these sets.
+    #: The statements; by default all statements about these sets.
     of: list[str] = []
 
 
@@ -183,7 +184,7 @@ class ChosenTable(Table, kw_only=True, frozen=True):
     """[[chosen]]: a reading of the source that was chosen after a look at results, and the rows that rest on it."""
 
     reading: str
-    #: Ids of statements and numbers, with * for any part of one.
+    #: The ids of statements and numbers; * stands for any part of an id.
     of: list[str]
 
 

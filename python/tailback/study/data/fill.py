@@ -1,8 +1,8 @@
-"""`{name}` in the texts of a study's tables, and the `values` that it stands for.
+"""Replaces `{name}` in the texts of a study's tables by the `values` of that name.
 
-A text that is only a name becomes the value itself, so that a number stays a number; in a list, a list takes the place
-of its name. A change (`flows.{source}.tcp.min_rto=1s`) with a list in its path is made at each item; after the `=` a
-list is written as one. A range is a list of texts, such as instants:
+A text that is only a name becomes the value itself, so that a number stays a number. In a list, the items of a list
+value replace its name. A change (`flows.{source}.tcp.min_rto=1s`) with a list in its path is made for each item; after
+the `=` the whole list is written. A range is a list of texts, such as instants:
 
     values = { starts = { from = 0, to = 9800, step = 200, unit = "us" } }
 """
@@ -35,7 +35,7 @@ def _value(given: Any, where: str) -> Any:
 
 
 def filled(given: Any, words: Mapping[str, Any], where: str) -> Any:
-    """A text, list or table with what its names stand for; raises `StudyError` for a name that has no value."""
+    """A text, list or table with its names replaced by their values. Raises `StudyError` for a name without a value."""
     if isinstance(given, dict):
         return {k: filled(v, words, f"{where}.{k}") for k, v in given.items()}
     if isinstance(given, list):
@@ -51,9 +51,9 @@ def filled(given: Any, words: Mapping[str, Any], where: str) -> Any:
 
 
 def changes(given: list[str], words: Mapping[str, Any], where: str) -> list[str]:
-    """Changes of a scenario, each at every item of the lists that its path names.
+    """The changes of a scenario, each for every item of the lists that its path names.
 
-    Neighbours with the same names go together: an item has all its changes before the next one has any.
+    Adjacent changes with the same names are grouped by item: all changes of one item come before those of the next.
     """
     written = []
     for names, alike in itertools.groupby(given, lambda change: tuple(_NAME.findall(change.partition("=")[0]))):

@@ -1,4 +1,4 @@
-"""Rows of a study's file that share keys, each written once.
+"""Reads rows of a study's file that share keys, which are written once.
 
     [[statement]]                   # what the statements below have in common
     source = "table 5.2"
@@ -7,13 +7,13 @@
     id = "T5.2-groups"
     ...
 
-A table with `each` stands for its rows. A row has the keys of the table and its own; one of its own takes the place of
-a shared one. `each` may be a list in one place: `each = [{ id = "a", value = 1 }, { id = "b", value = 2 }]`. A row may
-have rows itself. `values` of a table or row are what `{name}` stands for in its texts (`fill.py`).
+A table with `each` stands for its rows. A row has the keys of the table and its own keys. A row's own key replaces a
+shared one. `each` may be a list in one place: `each = [{ id = "a", value = 1 }, { id = "b", value = 2 }]`. A row may
+have rows itself. The `values` of a table or row replace `{name}` in its texts (`fill.py`).
 
-A case of a set of runs (`[[runs.NAME.case]]`) may have `each` as well. Its rows add their labels, values and changes to
-the shared ones. A label may be a list: the case stands for every combination, the last label fastest. `{name}` in a
-change is the label or value of that name.
+A case of a set of runs (`[[runs.NAME.case]]`) may have `each` as well. The rows of such a case add their labels, values
+and changes to the shared ones. A label may be a list. The case then stands for every combination, in which the last
+label varies fastest. `{name}` in a change is replaced by the label or value of that name.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ from tailback.study.errors import StudyError
 
 @dataclass(frozen=True)
 class StudyRow:
-    """A row with the keys that it shares."""
+    """A row, with the keys that it shares with other rows."""
 
     table: dict[str, Any]
-    #: Its path in the file, such as `statement[3].each[1]`.
+    #: The path of the row in the file, such as `statement[3].each[1]`.
     at: str
-    #: Of keys that stand in the table above it: the path of that table.
+    #: For keys of the table above the row: the path of that table.
     shared: dict[str, str] = field(default_factory=dict)
 
     def place(self, key: str) -> str:
-        """The path of one of its keys."""
+        """The path of one of the row's keys."""
         return f"{self.shared.get(key, self.at)}.{key}"
 
     def read(self, kind: type[T], file: Path | str) -> T:
-        """Raises `StudyError`; a shared key is named where it stands."""
+        """The row as its structure. Raises `StudyError`, which names a shared key by the place where it is."""
         return read_table(kind, self.table, file, self.at, self.shared)
 
 
 def rows(
     tables: list[dict[str, Any]], name: str, file: Path | str, words: Mapping[str, Any] = MappingProxyType({})
 ) -> list[StudyRow]:
-    """The rows of `[[name]]`, in order. `words` are values of what they stand in."""
+    """The rows of `[[name]]`, in order. `words` are the values of the enclosing table."""
     study_rows = []
     for i, table in enumerate(tables):
         study_rows += list(_rows(table, f"{name}[{i}]", {}, {}, words, name, file))
@@ -69,7 +69,7 @@ def _rows(
     name: str,
     file: Path | str,
 ) -> Iterator[StudyRow]:
-    """The rows of a table, with what stands above it and where: `words` are the values."""
+    """The rows of a table, with the keys of the tables above it and their places. `words` are the values."""
     words = {**words, **fill.values(table, f"{file}: {at}")}
     own = {k: v for k, v in table.items() if k not in ("each", "values")}
     keys, shared = {**above, **own}, {k: x for k, x in places.items() if k not in own}
@@ -92,8 +92,8 @@ def _each(given: Any, at: str, name: str, file: Path | str) -> list[dict[str, An
 def cases(
     tables: list[dict[str, Any]], at: str, file: Path | str, words: Mapping[str, Any] = MappingProxyType({})
 ) -> list[dict[str, Any]]:
-    """Every case of a set of runs, written out: labels, changes, and the modes that run it. `words` are values of the
-    set."""
+    """Every case of a set of runs, written out: labels, changes, and the modes that run it. `words` are the values of
+    the set."""
     written = []
     for i, table in enumerate(tables):
         where = f"{at}.case[{i}]"

@@ -1,6 +1,6 @@
-"""Tables of a study that extend one another: `extends = "NAME"` in a set of runs or an experiment.
+"""Resolves tables of a study that extend one another: `extends = "NAME"` in a set of runs or an experiment.
 
-The table has every key of the other one, and its own take their place. The other may extend a third.
+The table has every key of the other table, and its own keys replace these. The other table may extend a third one.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _OWN = ("id", "item", "aliases")
 
 @dataclass(frozen=True)
 class Source:
-    """A table as it stands in a file."""
+    """A table as in its file."""
 
     file: Path
-    #: Its path there, such as `runs.sb` or `experiment[3]`.
+    #: The path of the table in the file, such as `runs.sb` or `experiment[3]`.
     at: str
     table: dict[str, Any]
 
@@ -36,7 +36,7 @@ class Source:
 
     @property
     def _key(self) -> str:
-        """`like` is an older word for it."""
+        """The key that extends another table; `like` is an older word for `extends`."""
         return "like" if "like" in self.table else "extends"
 
     @property
@@ -45,7 +45,7 @@ class Source:
 
 
 def lineage(name: str, sources: Mapping[str, Source]) -> list[str]:
-    """The names of a table and of those that it extends, the last base first."""
+    """The names of a table and of the tables that it extends, the last base first."""
     names = [name]
     while (base := sources[names[-1]].extends) is not None:
         place = sources[names[-1]].place
@@ -61,7 +61,7 @@ def lineage(name: str, sources: Mapping[str, Source]) -> list[str]:
 
 
 def bases_first(sources: Mapping[str, Source]) -> Iterable[str]:
-    """All names, each after the one that it extends: what is wrong with a table is then said of the table itself."""
+    """All names, each after the one that it extends, so that an error in a table is reported for the table itself."""
     return dict.fromkeys(one for name in sources for one in lineage(name, sources))
 
 
@@ -84,7 +84,7 @@ def experiment(name: str, sources: Mapping[str, Source]) -> dict[str, Any]:
 
 
 def runs_written(name: str, sources: Mapping[str, Source]) -> dict[str, Any]:
-    """A set of runs with what it extends, its values in the place of their names, and its cases written out."""
+    """A set of runs with the keys that it inherits, its names replaced by their values, and its cases written out."""
     file, table = sources[name].file, runs(name, sources)
     at, words = f"{file}: runs.{name}", fill.values(table, f"{file}: runs.{name}")
     found = with_words(table, words, at)
@@ -94,7 +94,7 @@ def runs_written(name: str, sources: Mapping[str, Source]) -> dict[str, Any]:
 
 
 def with_words(table: dict[str, Any], words: Mapping[str, Any], at: str) -> dict[str, Any]:
-    """A table with its values in the place of their names; what has rows of its own is left as it is."""
+    """A table with its names replaced by their values. Keys that have rows are left unchanged."""
     filled_in = dict(table)
     for key, x in table.items() if words else ():
         if key in ("set", "then", "quick_set") and isinstance(x, list) and all(isinstance(c, str) for c in x):
@@ -105,7 +105,8 @@ def with_words(table: dict[str, Any], words: Mapping[str, Any], at: str) -> dict
 
 
 def with_values(t: ExperimentsFile, file: Path) -> ExperimentsFile:
-    """A file with its values: in the place of their names in disciplines and pairs, among the values of the others."""
+    """A file with its values. In disciplines and pairs they replace their names, and in other tables they are added to
+    the table's values."""
     if not t.values:
         return t
     words = fill.values({"values": t.values}, str(file))
@@ -125,10 +126,10 @@ def _values(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
 
 
 def _axes(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """The axes of both; one that is written out takes what it leaves out from that of the same name.
+    """The axes of both tables. An axis takes the keys that it leaves out from the axis of the same name.
 
-    Without the paths and roles of that one an axis would change nothing. Values are one thing: `quick`, `full`, `both`,
-    `pairs` and `disciplines` of an axis take the place of all of those of the other.
+    Without the paths and roles of the other axis, an axis would change nothing. Values are replaced as a whole: any of
+    `quick`, `full`, `both`, `pairs` and `disciplines` of an axis replaces all of these keys of the other.
     """
     tables, given = base.get("axis"), own.get("axis")
     if not isinstance(tables, dict) or not isinstance(given, dict):

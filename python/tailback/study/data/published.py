@@ -1,7 +1,7 @@
-"""Published numbers of a study, one by one or as tables of cells: `published.toml`.
+"""Reads the published numbers of a study, single numbers or tables of cells: `published.toml`.
 
-A number is a `[[number]]` with a tolerance, or with `rule = "band"`; several may share keys (`groups.py`). A table is
-written such as
+A number is a `[[number]]` with a tolerance, or with `rule = "band"`; several may share keys (`groups.py`). An example
+of a table is
 
     [cells.scenario-2]
     sources = ["FTP", "FTP", "Telnet"]      # titles; source n is flow n of the scenario
@@ -10,7 +10,7 @@ written such as
     [cells.scenario-2.g-fq]                 # a row for each pair (an axis of disciplines) ...
     throughput = "1.46 (0.18), 1.66 (0.10), 0.20 (0.03) A"      # ... and metric, a cell for each source
 
-Each cell is `mean` or `mean (sd)`, and behind it its class where that is not the row's:
+Each cell is `mean` or `mean (sd)`, followed by its class if this is not the row's class:
 
     A   deterministic: within 0.02 packets/s, and 0.03 s
     B   statistical: within three published standard deviations of the published mean, or within `tolerance` (10 %)
@@ -35,11 +35,11 @@ from tailback.study.data.files import PublishedFile, Table, read_table
 from tailback.study.data.groups import StudyRow, rows
 from tailback.study.errors import StudyError
 
-#: Kinds of `[[number]]`, by the `rule` it gives.
+#: The kinds of `[[number]]`, by their `rule`.
 RULES: dict[str, type[MeasuredNumber]] = {"": Number, "band": Band}
 
 _CELL = re.compile(r"(?P<mean>\d+(?:\.\d+)?)\s*(?:\((?P<sd>\d+(?:\.\d+)?)\))?\s*(?P<grade>[ABQD])?")
-#: The keys of a row beside its metrics.
+#: The keys of a row except its metrics.
 _ROW = ("class", "tolerance")
 
 Tolerance = float | list[float] | dict[str, float | list[float]]
@@ -70,12 +70,12 @@ class CellsTable(Table, kw_only=True, frozen=True):
     explain: list[Explanation] = []
 
     def explanation(self, pair: str, metric: str, source: int) -> str:
-        """The first explanation that is about this cell."""
+        """The first explanation for this cell."""
         return next((e.text for e in self.explain if e.is_about(pair, metric, source)), "")
 
 
 def read_published(part: dict[str, Any], file: Path | str) -> list[Published]:
-    """Everything of one file, in order; raises `StudyError`."""
+    """All numbers of one file, in order. Raises `StudyError`."""
     t = read_table(PublishedFile, part, file)
     numbers: list[Published] = [_number(row, file) for row in rows(t.number, "number", file)]
     for name, table in t.cells.items():
@@ -92,7 +92,7 @@ def _number(row: StudyRow, file: Path | str) -> MeasuredNumber:
 
 
 def _cells(name: str, table: dict[str, Any], file: Path | str) -> list[CellNumber]:
-    """The cells of one table; raises `StudyError` for one that cannot be read, or has no class."""
+    """The cells of one table. Raises `StudyError` for a cell that cannot be read or has no class."""
     at = f"{file}, [cells.{name}]"
     columns = {f.encode_name for f in msgspec.structs.fields(CellsTable)}
     by_pair = {k: v for k, v in table.items() if k not in columns and isinstance(v, dict)}

@@ -1,7 +1,7 @@
-"""A published sentence with the checks that decide it: a `[[statement]]` of `statements.toml`, or a row of one that has
-`each` (`groups.py`).
+"""Reads a published sentence with the checks that decide it: a `[[statement]]` of `statements.toml`, or a row of one
+that has `each` (`groups.py`).
 
-The keys `runs`, `class`, `class_over`, `measure` and `where` may stand in the statement, for all its checks, or in a
+The keys `runs`, `class`, `class_over`, `measure` and `where` may be in the statement, for all its checks, or in a
 check.
 """
 
@@ -27,7 +27,7 @@ class StatementTable(Table, kw_only=True, frozen=True):
     id: str
     sentence: str
     source: str = ""
-    #: The experiment whose runs it needs, or "predict" for one that arithmetic decides.
+    #: The experiment whose runs the statement needs, or "predict" if arithmetic decides the statement.
     experiment: str = "predict"
     gate: bool = True
     explanation: str = ""
@@ -35,17 +35,19 @@ class StatementTable(Table, kw_only=True, frozen=True):
     #: The reason why it is not measured here, if there are no checks.
     why_not: str = ""
     check: list[dict[str, Any]] = []
-    #: Where the check was read anew after a look at results: the source's words, and the check as it was first written.
+    #: If the check was read anew after a look at results: the source's words, and the check as it was first written.
     words: str = ""
     first_check: list[dict[str, Any]] = []
-    #: Where it was read anew twice: the check by the second reading.
+    #: If the check was read anew twice: the check by the second reading.
     second_check: list[dict[str, Any]] = []
-    #: Why its checks have limits of their own, though its sentence has a word of `study/words.toml`.
+    #: The reason why the checks have their own limits, although the sentence has a word of `study/words.toml`.
     own_limit: str = ""
-    #: A part of its places ("in the first on-period"), and the checks there: the sentence leans if only these hold.
+    #: A part of the statement's places ("in the first on-period"), and the checks there. The sentence leans if only
+    #: these hold.
     part: str = ""
     part_check: list[dict[str, Any]] = []
-    #: The statements that this one asks under another reading of the source; their rows tell what came of this one.
+    #: The statements that this one tests under another reading of the source. The rows of these statements show the
+    #: outcome of this one.
     reading_of: list[str] = []
     runs: str | None = None
     class_: str | None = msgspec.field(name="class", default=None)
@@ -55,7 +57,8 @@ class StatementTable(Table, kw_only=True, frozen=True):
 
 
 def read_statement(row: StudyRow, file: Path | str) -> Statement:
-    """Raises `StudyError` for keys or values that a statement or the kind of its checks does not have."""
+    """The statement of a row. Raises `StudyError` for keys or values that a statement or the kind of its checks does
+    not have."""
     t = row.read(StatementTable, file)
     checks = _checks(row, "check", t.check, file)
     first = _checks(row, "first_check", t.first_check, file)
@@ -97,7 +100,8 @@ def _checks(row: StudyRow, key: str, given: list[dict[str, Any]], file: Path | s
 
 
 def read_otherwise(table: dict[str, Any], statements: list[Statement], file: Path | str) -> list[Statement]:
-    """The statements about a reading's sets of runs, asked of the other sets and compared."""
+    """The statements about a reading's sets of runs, with the other sets in their place. Such rows are only
+    compared."""
     t = read_table(ReadingTable, table, file, f"reading {table.get('id', '?')}")
     asked_again = []
     missing = [name for name in t.of if name not in (s.id for s in statements)]
@@ -125,7 +129,7 @@ def read_otherwise(table: dict[str, Any], statements: list[Statement], file: Pat
 
 
 def _asked_of(c: Check, reading: ReadingTable) -> Check:
-    """A check at the reading's set of runs; as it is where the reading has none for it."""
+    """A check at the reading's set of runs; unchanged if the reading has no set for it."""
     if not isinstance(c, Measured) or c.runs not in reading.runs:
         return c
     return msgspec.structs.replace(c, runs=reading.runs[c.runs], where={**c.where, **reading.where})

@@ -1,12 +1,13 @@
-"""Figures of a study, one file a kind or family, each registered by the `kind` an experiment's output names.
+"""Draws the figures of a study. Each kind or family has one file, and is registered by the `kind` of an experiment's
+output.
 
     @figure("curves")
     def curves(d: Drawing) -> Figure | None: ...
 
-`Drawing` has the study, the experiment, the output's table, the mode and the samples. A kind that finds nothing to draw
-answers None; one that makes several figures answers a list of (caption, figure). Every module of this package is
-imported and registers itself; a kind that serves one study stands in the folder of that study (`study/own.py`). The
-generic helpers that take plain arrays are in `tailback.plots`.
+`Drawing` has the study, the experiment, the output's table, the mode and the samples. A kind with nothing to draw
+returns None, and a kind with several figures returns a list of (caption, figure). Every module of this package is
+imported and registers itself. A kind of one study only is in the folder of that study (`study/own.py`). The generic
+helpers that take plain arrays are in `tailback.plots`.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Drawing:
     samples: Samples
 
     def points(self, where: dict[str, Any] | None = None) -> list[tuple[Runs, Point]]:
-        """(set of runs, point) of the experiment, and of the output's own `runs` and `where`, in order."""
+        """(set of runs, point) of the experiment, narrowed by the output's own `runs` and `where`, in order."""
         return selected(self.study, self.experiment, self.mode, self.output, where)
 
     def get(self, runs: Runs, point: Point, klass: str, measure: str) -> np.ndarray | None:
@@ -78,7 +79,8 @@ def named(axis: Axis, label: str) -> str:
     return f"{axis.title} {label} {axis.unit}".strip()
 
 
-#: kind -> (drawing) -> figure. Drawing needs matplotlib, which takes its time: `load` only when something is drawn.
+#: kind -> (drawing) -> figure. Drawing needs matplotlib, whose import takes long, so `load` is called only when
+#: something is drawn.
 FIGURES: Registry[Callable[[Drawing], Drawn]] = Registry(__name__, "kinds of figures")
 figure = FIGURES.named
 load = FIGURES.load

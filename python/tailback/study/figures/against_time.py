@@ -10,7 +10,7 @@ pair = "jk-fcfs"
 probes = { win = "window" }                    # drawn together, with their names in the legend
 title = "JK/FCFS"
 ylabel = "window (packets)"
-published = { measure = "most_window", class = "1" }    # what the source has of it stands at the right edge
+published = { measure = "most_window", class = "1" }    # published values at the right edge
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def against_time(d: Drawing) -> Drawn:
         for x, name in p["probes"].items():
             t, v = view.probe(x, p.get("what", o.get("what")))
             if len(t):
-                # A quantity that no longer changes holds to the end.
+                # A quantity that no longer changes keeps its value to the end.
                 ends = view.intervals.get("to_s", ())
                 end = max([float(t[-1]), *map(float, ends)])
                 lines.append((name, np.append(t, end), np.append(v, v[-1])))
@@ -78,7 +78,7 @@ def draw(
         for i, (label, t, v) in enumerate(panel.lines):
             k = plots.OTHERS[i % len(plots.OTHERS)]
             if span is not None:
-                # What held as the span begins belongs to it.
+                # The value at the beginning of the span belongs to the span.
                 before = max(int(np.searchsorted(t, span[0], side="right")) - 1, 0)
                 after = int(np.searchsorted(t, span[1], side="right"))
                 t, v = np.clip(t[before:after], span[0], None), v[before:after]

@@ -1,9 +1,10 @@
-"""`curves`: a measure over an axis, a line a discipline (or another axis), panels by class or by a further axis.
+"""`curves`: a measure over an axis, with a line for each discipline (or label of another axis), and panels by class or
+by a further axis.
 
 kind = "curves"
 measure = "share"            # or measures = [...]: one panel each
 x = "buffer"                 # the axis along the abscissa; default buffer
-lines = "queue"              # what a line stands for; default queue
+lines = "queue"              # the axis whose labels have a line each; default queue
 classes = ["short", "long"]  # one panel each, named by class_titles
 panels = "window"            # or one panel for each value of an axis
 limits = [0.8, 6.0]          # frame of the ordinate

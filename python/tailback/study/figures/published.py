@@ -1,7 +1,7 @@
-"""Published values for figures: the numbers of the source, and the bands that its sentences give.
+"""Collects published values for figures: the numbers of the source, and the bands that its sentences give.
 
-A number stands at the point where it was published. A sentence with limits on both sides ("about 110 %") has no point:
-its band runs over the points that it is about.
+A number is drawn at the point for which it was published. A sentence with limits on both sides ("about 110 %") has no
+point: its band covers the points of the sentence.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tailback.study.study import Study
 def published(
     d: Drawing, klass: str, measure: str, x_axis: str, line_axis: str, panel: dict[str, str] | None = None
 ) -> list[Published]:
-    """What the source says of a panel's quantity, at points or over stretches of the axis that were run."""
+    """The published values and ranges of a panel's quantity, at points or over parts of the axis that were run."""
     points = [(runs, p) for runs, p in d.points(panel) if x_axis in p.labels]
     published_of: list[Published] = []
     for x in said(d.study, klass, measure):
@@ -37,9 +37,9 @@ def published(
 def ranges(
     d: Drawing, runs: Runs, point: Point, measure: str, klass: str = "all", class_over: str | None = None
 ) -> list[tuple[float, float]]:
-    """What the source says of a quantity at one point, or of its ratio to that of another class.
+    """The published values and ranges of a quantity at one point, or of its ratio to that of another class.
 
-    Values (both ends alike) and ranges.
+    A value is a range with two equal ends.
     """
     points = said(d.study, klass, measure, class_over)
     return list(dict.fromkeys((x.low, x.high) for x in points if x.is_about(runs, point)))
@@ -47,7 +47,7 @@ def ranges(
 
 @dataclass(frozen=True)
 class PublishedPoint:
-    """A value (`low` = `high`) or a range of the source, and the points that it is about."""
+    """A value (`low` = `high`) or a range of the source, and its points."""
 
     runs: str
     queue: str
@@ -64,7 +64,7 @@ class PublishedPoint:
 
 
 def said(study: Study, klass: str, measure: str, class_over: str | None = None) -> list[PublishedPoint]:
-    """Every value and range that the study's files have of a quantity."""
+    """Every value and range in the study's files for a quantity."""
     points = [
         PublishedPoint(n.runs, n.queue, n.where, n.value, n.value)
         for n in study.published

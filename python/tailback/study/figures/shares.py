@@ -1,4 +1,5 @@
-"""`shares`: what classes of flows get of their fair share, means over seeds; disciplines sorted by the first class.
+"""`shares`: the share of their fair share that classes of flows get, as means over seeds. Disciplines are sorted by the
+first class.
 
 kind = "shares"
 classes = ["cbr", "tcp"]                       # groups of flows; the first sorts the rows

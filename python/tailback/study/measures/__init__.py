@@ -1,8 +1,8 @@
-"""What a study measures on a run: one number from the tables of one run and a class of its flows.
+"""The measures of a study. A measure computes one number from the tables of one run and a class of its flows.
 
-Each file of this package holds a family and registers what it defines with `@measure`; studies name measures in their
-data files. Every module of this package is imported and registers itself; a measure that serves one study stands in
-the folder of that study (`study/own.py`).
+Each file of this package has a family of measures, and registers them with `@measure`. Studies name measures in their
+data files. Every module of this package is imported and registers itself. A measure of one study only is in the folder
+of that study (`study/own.py`).
 
     @measure("share", "Mean goodput, % of fair share", "%", "mean goodput of the flows over their fair share")
     def share(run: RunView, klass: str) -> float:
@@ -19,11 +19,11 @@ import numpy as np
 from tailback.study.measures.view import RunView
 from tailback.study.registry import Registry
 
-#: Digits shown after the point, by unit; others have three significant digits.
+#: The digits after the point, by unit. Other units have three significant digits.
 DIGITS = {"%": 1, "Mbit/s": 2, "packets": 0, "1": 3, "s": 2, "flows": 1, "ms": 2, "points": 1}
 
 
-#: (run, class of flows) -> number; NaN where the run does not have it.
+#: (run, class of flows) -> number; NaN if the run does not have the number.
 Compute = Callable[[RunView, str], float]
 
 
@@ -37,7 +37,7 @@ class Measure:
     digits: int | None = None
 
     def on(self, run: RunView, klass: str) -> float:
-        """The value on a run; what an experiment without packets gave under this name counts as it is."""
+        """The value on a run. If an experiment without packets gave a number of this name, this number is the value."""
         return run.values[self.name] if self.name in run.values else self.compute(run, klass)
 
     def show(self, x: float | None) -> str:
@@ -51,7 +51,7 @@ class Measure:
 
     @property
     def label(self) -> str:
-        """For an axis: the title with its unit."""
+        """The title with its unit, for an axis."""
         words = self.title.replace(",", " ").split()
         return self.title if self.unit in ("1", "") or self.unit in words else f"{self.title} ({self.unit})"
 
@@ -60,7 +60,7 @@ MEASURES: Registry[Measure] = Registry(__name__, "measures")
 
 
 def measure(name: str, title: str, unit: str, doc: str, digits: int | None = None) -> Callable[[Compute], Compute]:
-    """Register a measure under a name that no other has."""
+    """Register a measure under a name that no other measure has."""
 
     def take(compute: Compute) -> Compute:
         MEASURES.add(name, Measure(name, title, unit, doc, compute, digits))

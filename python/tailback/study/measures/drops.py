@@ -1,8 +1,8 @@
 """Measures of overflows, from the log of drops: which flows lose packets, and how many at a time.
 
-An overflow period is a run of drops at the studied link with no gap longer than half a round trip, the one in force at
-an overflow, with a full queue: `options.rtt` of the set of runs (the shortest, where there are several, with an empty
-queue) and the buffer's own delay. The set must log drops (`log_drops=true`).
+An overflow period is a sequence of drops at the studied link with no gap longer than half a round trip. This is the
+round trip at an overflow, with a full queue: the sum of `options.rtt` of the set of runs (the shortest round trip with
+an empty queue, if there are several) and the delay of the buffer. The set must log drops (`log_drops=true`).
 
 A discipline that overflows all the time has one endless period; `hit_per_rtt` therefore counts by round trips as well.
 """
@@ -17,7 +17,7 @@ from tailback.study.measures import RunView, measure
 
 
 def rtt_s(run: RunView) -> float:
-    """Round trip with a full queue, s."""
+    """The round trip with a full queue, s."""
     from tailback import _core
 
     o = run.options
@@ -36,7 +36,7 @@ def periods(run: RunView) -> list[tuple[float, float, list[str]]]:
 
 
 def victims(run: RunView) -> np.ndarray:
-    """Distinct flows hit in each overflow period."""
+    """The number of distinct flows hit in each overflow period."""
     return np.array([len(p[2]) for p in periods(run)], dtype=float)
 
 

@@ -1,4 +1,4 @@
-"""How far unresponsive flows are above their fair share, and how far the other flows are below theirs."""
+"""Measures how far unresponsive flows are above their fair share, and how far the other flows are below theirs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures from the table of intervals: what flows got in the course of the run."""
+"""Measures from the table of intervals: the goodput of flows in the course of the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""One run, as measures and figures see it: its labels, and its tables as numpy columns, read when asked for."""
+"""One run in the form for measures and figures: its labels, and its tables as numpy columns, which are read on first
+use."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from tailback.core.store.sources import Columns, RunSource
 def written_out(names: Sequence[str]) -> list[str]:
     """Names of groups and flows; `r1.0-11` stands for the flows `r1.0` to `r1.11`.
 
-    Raises ValueError for another range.
+    Raises ValueError for any other range.
     """
     flows = []
     for name in names:
@@ -32,20 +33,20 @@ def written_out(names: Sequence[str]) -> list[str]:
 
 @dataclass(eq=False)
 class RunView:
-    """One run. Tables are read on first use and live as long as the view: drop the view to drop them."""
+    """One run. Tables are read on first use, and stay in memory as long as the view."""
 
     source: RunSource | None
     _: KW_ONLY
     #: Label values by axis, such as {"queue": "red", "buffer": "200"}.
     labels: dict[str, str] = field(default_factory=dict)
-    #: The set's fair share, bit/s.
+    #: The fair share of the set of runs, bit/s.
     fair_share_bps: float = 1.0
     #: The studied link.
     link: str = "bottleneck"
-    #: Buffer in packets, NaN if the set has no axis of that name.
+    #: The buffer in packets; NaN if the set has no axis of that name.
     buffer: float = float("nan")
     seed: int = 0
-    #: Whatever the set of runs says under `options`, for measures that need a number such as a round trip.
+    #: The `options` of the set of runs, for measures that need a number such as a round trip.
     options: dict[str, Any] = field(default_factory=dict)
     #: The columns that have been read.
     tables: dict[str, Columns] = field(default_factory=dict)
@@ -113,7 +114,8 @@ class RunView:
         return klass == "all" or klass in self.classes
 
     def of(self, klass: str) -> np.ndarray:
-        """Which rows of `flows` belong to a class: a group, `all`, several groups, one flow by its name or number."""
+        """The rows of `flows` that belong to a class: a group, `all`, several groups, or one flow by its name or
+        number."""
         groups = self.flows["group"]
         if klass in self._named:
             members = list(self._named[klass])

@@ -1,10 +1,11 @@
-"""Kinds of tables of a study, one file a kind, each registered by the `kind` that an experiment's output names.
+"""The kinds of tables of a study. Each kind has one file, and is registered by the `kind` of an experiment's output.
 
     @table("range")
     def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]: ...
 
-A table is written into the folder of results `out` as CSV; `number` tables of its experiment come before it. The answer
-is what the report needs of it, an entry for each table. Every module of this package is imported and registers itself.
+A table is written into the folder of results `out` as CSV. `number` tables of its experiment come before it. The
+function returns the data for the report, with an entry for each table. Every module of this package is imported and
+registers itself.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""`kind = "best"` of an experiment's output: where along an axis a measure is greatest, and the first good point.
+"""`kind = "best"` of an experiment's output: the point along an axis at which a measure is greatest, and the first good
+point.
 
 [[experiment.output]]
 kind = "best"
 along = "lower"                    # the axis that is searched
-most = "power"                     # where this is greatest
-knee = { utilisation = 98 }        # and the least `shows` where this is at least so much
-shows = "mean_queue"               # what is told of both
+most = "power"                     # the measure that is greatest at the best point
+knee = { utilisation = 98 }        # the second point: the least `shows` at which this measure has this value or more
+shows = "mean_queue"               # the measure that is shown for both points
 measures = ["power", "utilisation", "mean_queue"]
 """
 
@@ -25,7 +26,7 @@ from tailback.study.tolerance import OverSeeds
 
 @table("best")
 def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
-    """One row a discipline and place. The choice is made seed by seed, so that it has an interval."""
+    """One row for each discipline and place. The choice is made seed by seed, so that it has an interval."""
     o, shown_measure = d.output, MEASURES[d.output["shows"]]
     ((knee, least),) = o["knee"].items()
     groups: dict[tuple[str, ...], list[dict[str, np.ndarray]]] = {}

@@ -4,9 +4,9 @@
 kind = "cells"
 runs = "scenario-2"          # one set of runs; it has an axis of pairs or disciplines
 metrics = ["throughput", "delay", "drops", "retransmissions"]
-sources = ["FTP", "Telnet"]  # titles, where nothing is published
-title = "background on"      # told beside the metric
-published = "scenario-1"     # beside the cells that are published for another set: compared, none is judged
+sources = ["FTP", "Telnet"]  # titles, if nothing is published
+title = "background on"      # shown beside the metric
+published = "scenario-1"     # compared with the published cells of another set, without judgement
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ NOTE = (
 
 @table("cells")
 def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
-    """The tables of one output, a metric each; written as one CSV, a row a cell."""
+    """The tables of one output, one for each metric. The tables are written as one CSV file with a row for each
+    cell."""
     study, e, o, samples = d.study, d.experiment, d.output, d.samples
     runs = study.runs[o.get("runs", e.runs[0])]
     compared = "published" in o
@@ -102,7 +103,7 @@ def text(entry: dict[str, Any], width: int) -> str:
 
 
 def counts(verdicts: list[Verdict]) -> list[tuple[str, int, int, int]]:
-    """(class, cells that are reproduced, that lean, that were measured) of some cells, in the order of classes."""
+    """(class, the numbers of cells that are reproduced, that lean, and that were measured), in the order of classes."""
     class_counts = []
     for grade in cells.CLASSES:
         measured = [v for v in verdicts if v.grade == grade and v.outcome != OPEN]

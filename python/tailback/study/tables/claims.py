@@ -4,9 +4,9 @@
 kind = "claims"
 [[experiment.output.row]]
 name = "BLUE"
-queue = "blue"                             # its declaration says what it measures, how it decides, what it does
+queue = "blue"                             # its declaration has its measure, decision and action
 says = "little buffer; swings"             # the source, in short
-statements = ["s-blue-buffer"]             # what shows it; none: not shown here
+statements = ["s-blue-buffer"]             # the statements that show it; without any it is not shown here
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
 
 
 def parts(queue: str) -> list[str]:
-    """Measure, function and action, as the discipline's declaration has them."""
+    """The measure, the function and the action of a discipline, from its declaration."""
     import tailback as tb
 
     summary = next(

@@ -1,4 +1,4 @@
-"""`kind = "table"` of an experiment's output: means with 95 % intervals, one row a point and class."""
+"""`kind = "table"` of an experiment's output: means with 95 % intervals, with one row for each point and class."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _estimate(samples: Samples, runs: Runs, p: Point, klass: str, m: Measure) ->
 
 
 def _heads(varied: list[AxisByMode], several: bool, classes: bool) -> list[list[str]]:
-    """Name and unit of the columns that name a row."""
+    """The name and the unit of each column that names a row."""
     heads = [[a.title if not a.disciplines else "Discipline", a.unit] for a in varied]
     heads += [["Runs", ""]] if several else []
     heads += [["Class", ""]] if classes else []

@@ -1,4 +1,5 @@
-"""`kind = "range"` of an experiment's output: over the values of an axis, the least and the most of each measure.
+"""`kind = "range"` of an experiment's output: the least and the greatest value of each measure over the values of an
+axis.
 
 [[experiment.output]]
 kind = "range"
@@ -22,7 +23,7 @@ from tailback.study.tables import table
 
 @table("range")
 def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
-    """One row a discipline or pair and class; every seed counts."""
+    """One row for each discipline or pair and each class. Every seed counts."""
     study, e, o, samples = d.study, d.experiment, d.output, d.samples
     measures = [MEASURES[m] for m in o["measures"]]
     values_of: dict[tuple[str, str], list[list[float]]] = {}

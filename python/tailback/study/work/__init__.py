@@ -1,4 +1,4 @@
-"""The runs of a study. `needed.py` says which there are and which of them are stored; `course.py` does the others.
+"""Does the runs of a study. `needed.py` lists the runs and finds the stored ones. `course.py` does the others.
 
-Live runs go on beside the simulation, one at a time (`lane.py`), each in a process of its own (`apart.py`).
+Live runs are done in parallel to the simulation, one at a time (`lane.py`), each in a separate process (`apart.py`).
 """

@@ -1,5 +1,5 @@
-"""One live run for a study, by `tailback live` in a process of its own: it has its own interpreter, and can be stopped
-from another thread."""
+"""Does one live run for a study by `tailback live` in a separate process. This process has its own interpreter, and can
+be stopped from another thread."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _processes: set[subprocess.Popen[str]] = set()
 
 
 def live_run(scenario: str) -> dict[str, Any]:
-    """What `tailback live --json` tells of a scenario. Raises `NotMeasured` where this machine cannot do it, and
-    `NotValid` where it was too busy to do it in time."""
+    """The document of `tailback live --json` for a scenario. Raises `NotMeasured` if this machine cannot do live runs,
+    and `NotValid` if it was too busy to do the run in time."""
     if why := missing():
         raise NotMeasured(f"it needs real packets, which this machine does not forward: {why}")
     command = [sys.executable, "-m", "tailback", "live", "-", "--json"]
@@ -40,14 +40,14 @@ def live_run(scenario: str) -> dict[str, Any]:
 
 
 def stop() -> None:
-    """End the live runs that are under way. Their networks and devices end with them."""
+    """End the live runs that are under way. The networks and devices of these runs end with the runs."""
     for process in list(_processes):
         process.terminate()
 
 
 @functools.cache
 def missing() -> str:
-    """Why this machine can do no live runs; empty if it can."""
+    """The reason why this machine can do no live runs; empty if it can."""
     if not sys.platform.startswith("linux"):
         return "it is not Linux"
     from tailback.runs.live import machine

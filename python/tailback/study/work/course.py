@@ -1,5 +1,5 @@
-"""Does the runs of a study that are not stored. Each is measured as it ends, while its tables are in memory, so memory
-does not grow with the study.
+"""Does the runs of a study that are not stored. Each run is measured when it ends, while its tables are in memory, so
+memory does not grow with the study.
 
 A live run takes one of the threads (`lane.py`), and the others simulate meanwhile. With one thread, live runs come
 first.
@@ -26,15 +26,15 @@ from tailback.study.samples import RunsPoint, Samples
 from tailback.study.work.lane import Ended, Lane
 from tailback.study.work.needed import Job, Numbers, Work
 
-#: Answers are written when so many CPU seconds have been computed since the last time.
+#: The CPU seconds of computation after which answers are written again.
 ANSWERS_EVERY_S = 2.0
 
-#: (class, measure) pairs that are asked of each set of runs.
+#: The (class, measure) pairs that are measured for each set of runs.
 Wanted = dict[str, list[tuple[str, str]]]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Stopped by the user; finished runs are kept."""
+    """The user has stopped the runs. Finished runs are kept."""
 
 
 @dataclass
@@ -48,8 +48,8 @@ class Spent:
 def run(
     work: Work, wanted: Wanted, progress: Tell = None, unsettled: Callable[[Samples], set[RunsPoint]] | None = None
 ) -> tuple[Samples, Spent]:
-    """Run what is not stored, measure everything; the samples, and what was spent. `unsettled` says which points need
-    another seed, if they have one."""
+    """Do the runs that are not stored, and measure all runs. Returns the samples and the cost. `unsettled` gives the
+    points that need another seed, if they have one."""
     course = _Course(work, wanted, progress)
     course.run()
     samples = work.read(wanted, course.measured)
@@ -69,20 +69,21 @@ class _Course:
         needed = len(jobs) - len(work.spare)
         self.state = HowFar(progress, needed, needed - len(todo), sum(todo), each)
         self.threads = threads_of(work.how.jobs)
-        #: Threads that work beside a live run; 0 where it needs the only core.
+        #: The number of threads that work during a live run; 0 if the live run needs the only core.
         self.beside = min(self.threads, cores()) - 1
         self.lane = self._lane(i for i in range(len(jobs)) if i not in work.spare)
         self.spent = Spent()
         self.measured: dict[int, Numbers] = {}
         self.failed: dict[int, str] = {}
-        #: Files that were said to be damaged.
+        #: Files that were reported as damaged.
         self.damaged: list[str] = []
 
     def run(self) -> None:
         if self.work.answers.damaged:
             print(f"warning: {self.work.answers.path} is damaged; it is computed again", file=sys.stderr)
         work = self.work
-        # Asked before the live runs, which take minutes: the simulation may begin after them, or get more threads then.
+        # Memory is checked before the live runs, which take minutes, because the simulation may begin or get more
+        # threads only after them.
         promise(work.simulated()[0], self.threads, work.dir, fingerprint.build())
         try:
             with self.lane:
@@ -91,12 +92,12 @@ class _Course:
                 self._compute()
                 self._packets()
         finally:
-            # What has ended is kept, however this ends.
+            # Runs that have ended are kept, no matter how this method ends.
             self._keep(self.lane.ended())
         self.work.samples.failed = [self.failed[i] for i in sorted(self.failed)]
 
     def run_more(self, added: list[int]) -> None:
-        """Runs that are needed too, when everything else has ended."""
+        """Do further runs that are needed after all others have ended."""
         todo = [self.work.jobs[i] for i in added if not self.work.jobs[i].kept]
         self.state.add(len(added), len(added) - len(todo), sum(j.expected for j in todo))
         self.lane = self._lane(added)
@@ -110,7 +111,8 @@ class _Course:
         self.work.samples.failed = [self.failed[i] for i in sorted(self.failed)]
 
     def _packets(self, simulated: bool = True) -> None:
-        """What has packets: what is simulated beside the live runs, the rest of it, and the rest of these."""
+        """Do the runs with packets: simulate in parallel to live runs, then simulate the rest, and then do the rest of
+        the live runs."""
         if simulated and not (self.lane.beside and self._simulate(beside=True)):
             self._simulate()
         self._live_alone()
@@ -120,7 +122,7 @@ class _Course:
         return Lane({i: partial(_answer, jobs[i]) for i in numbers if jobs[i].live and not jobs[i].kept})
 
     def _ended(self, *jobs: Job) -> bool:
-        """Count some runs that have ended; whether to go on."""
+        """Count some runs that have ended. Returns whether to go on."""
         go_on = True
         for j in jobs:
             self.state.set = j.runs.name
@@ -134,7 +136,8 @@ class _Course:
     # ------------------------------------------------------------------------------------------------- live runs
 
     def _keep(self, ended: Iterable[Ended]) -> list[Job]:
-        """Store what live runs gave, and return the jobs that have ended. The error of one is raised after that."""
+        """Store the answers of live runs, and return the jobs that have ended. An error of a live run is raised after
+        that."""
         answers, ended_jobs = self.work.answers, []
         error: BaseException | None = None
         for x in ended:
@@ -150,14 +153,14 @@ class _Course:
                 self.spent.live_s += x.took_s
             ended_jobs.append(j)
         if isinstance(error, KeyboardInterrupt):
-            # Ctrl-C of a terminal ends the process of a live run too.
+            # Ctrl-C of a terminal also ends the process of a live run.
             raise self._interrupted()
         if error is not None:
             raise error
         return ended_jobs
 
     def _live_alone(self) -> None:
-        """The live runs that are left, with nothing beside them."""
+        """Do the remaining live runs, with no other work in parallel."""
         for x in self.lane.alone():
             if not (self.state.waits() if x is None else self._ended(*self._keep([x]))):
                 raise self._interrupted()
@@ -198,8 +201,8 @@ class _Course:
     # ------------------------------------------------------------------------------------------------- with packets
 
     def _simulate(self, beside: bool = False) -> bool:
-        """Do the runs with packets, and measure each as it ends; `beside` live runs, only as long as these go on.
-        Returns whether all are done."""
+        """Do the runs with packets, and measure each as it ends; with `beside`, in parallel to live runs and only as
+        long as these go on. Returns whether all are done."""
         work = self.work
         plan, numbers = work.simulated()
         if not numbers:
@@ -221,7 +224,8 @@ class _Course:
                 self.failed[i] = f"{j.name}: {tables.failure}"
             else:
                 self.measured[i] = work.samples.take(j.view(Fresh(tables)), self.wanted.get(j.runs.name, []))
-            # Asked only when a run has ended: where one thread simulates, a run that is broken off has just begun.
+            # This is decided only when a run has ended. With one thread, a run that is stopped has then only just
+            # begun.
             return go_on(counted or self._ended(j)) and (self.lane.beside or not beside)
 
         threads = self.beside if beside else self.threads

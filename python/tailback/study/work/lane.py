@@ -1,8 +1,9 @@
-"""The live runs of a study: one at a time, in a thread of their own, beside what is simulated.
+"""Does the live runs of a study, one at a time, in a separate thread in parallel to the simulation.
 
-A live run forwards real packets in real time. It takes about half of a processor, so the simulation can use the others.
-Its packets must still be written in time: the run itself measures this, and says whether it is valid. A run that was
-not valid beside other work is done again later, alone. So other work can cost time, but never decides what is counted.
+A live run forwards real packets in real time. A live run takes about half of a processor, so the simulation can use the
+others. The packets of a live run must still be written in time. The run itself measures this, and reports whether it is
+valid. A run that was not valid in parallel to other work is repeated later, alone. Other work can therefore cost time,
+but never decides which results count.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from typing import Any
 from tailback.study.computed import NotMeasured, NotValid
 from tailback.study.work import apart
 
-#: A run that is alone is tried so often before it counts as not measured.
+#: The number of tries of a run without other work before it counts as not measured.
 TRIES = 3
-#: If at least so many runs beside other work were not valid, and fewer were valid, the rest are done alone: most of
-#: them would have to be done twice.
+#: If at least this many runs in parallel to other work were not valid, and fewer were valid, the rest are done alone,
+#: because most of them would have to be done twice.
 MOST_NOT_VALID = 2
 
 Answer = dict[str, Any]
@@ -31,17 +32,18 @@ class Ended:
     """A live run that has ended."""
 
     number: int
-    #: None where it could not be measured.
+    #: The answer; None if the run could not be measured.
     answer: Answer | None = None
     took_s: float = 0.0
-    #: Why it could not be measured.
+    #: The reason why the run could not be measured.
     why: str = ""
     #: The error, if the machine did not cause it.
     error: BaseException | None = None
 
 
 class Lane:
-    """Does live runs as soon as it is entered; leaving it stops the one that is under way."""
+    """Does live runs from the moment when its context is entered. Leaving the context stops the run that is under
+    way."""
 
     def __init__(self, runs: Mapping[int, Callable[[], Answer]]) -> None:
         self._runs = runs
@@ -59,13 +61,13 @@ class Lane:
         self._stopped.set()
         self._alone.set()
         while self._thread.is_alive():
-            # Its process may only just begin.
+            # The process of a run may only just begin, so this is repeated.
             apart.stop()
             self._thread.join(0.05)
 
     @property
     def beside(self) -> bool:
-        """Whether live runs go on beside other work, and need a processor left to them."""
+        """Whether live runs are done in parallel to other work, and need a free processor."""
         return self._thread.is_alive() and not self._beside_over.is_set()
 
     def ended(self) -> Iterator[Ended]:
@@ -74,7 +76,8 @@ class Lane:
             yield self._ended.get()
 
     def alone(self, every_s: float = 0.2) -> Iterator[Ended | None]:
-        """Nothing else goes on from now on. Gives the other runs as they end, and None every `every_s` seconds."""
+        """Does the remaining runs while no other work goes on. Yields the runs as they end, and None every `every_s`
+        seconds."""
         self._alone.set()
         while self._thread.is_alive() or not self._ended.empty():
             try:
@@ -99,8 +102,8 @@ class Lane:
             self._one(number, TRIES, last=True)
 
     def _one(self, number: int, tries: int, last: bool) -> bool:
-        """Do a run until it is valid, at most `tries` times. Returns whether it has ended; if this is the `last` time,
-        it has in any case."""
+        """Do a run until it is valid, at most `tries` times. Returns whether the run has ended; with `last` it has
+        always ended."""
         why = ""
         for _ in range(tries):
             if self._stopped.is_set():
@@ -114,7 +117,7 @@ class Lane:
             except NotMeasured as e:
                 self._ended.put(Ended(number, why=str(e)))
             except BaseException as e:
-                # It is raised where the study is run, and ends it: no other begins.
+                # The thread of the study raises this error, which ends the study, so no other live run begins.
                 self._stopped.set()
                 self._ended.put(Ended(number, error=e))
             else:

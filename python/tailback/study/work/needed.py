@@ -1,10 +1,10 @@
-"""What a study has to run: every run that its experiments need, and which of them are stored.
+"""Lists the runs of a study: every run that its experiments need, and which of them are stored.
 
     runs/manifest.json              the plan: scenarios, points, seeds, and what each run cost
     runs/<set>/<chunk>/*.parquet    the tables of a set's runs; `runs/<set>/**/flows.parquet` reads as one data set
     runs/computed.json              answers of experiments without packets
 
-`course.py` does those that are not stored.
+`course.py` does the runs that are not stored.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tailback.study.repeat import Repeat
 from tailback.study.samples import RunsPoint, Samples, view_of
 from tailback.study.study import Study
 
-#: What was measured on a run: (class, measure) -> value.
+#: The measured values of a run: (class, measure) -> value.
 Numbers = dict[tuple[str, str], float]
 
 
@@ -54,7 +54,7 @@ class Job:
 
     @property
     def expected(self) -> float:
-        """Its weight in the progress bar: expected CPU seconds, or 1."""
+        """The weight of the run in the progress bar: its expected CPU seconds, or 1."""
         return 1.0 if math.isnan(self.cost_s) else self.cost_s
 
     @property
@@ -62,7 +62,7 @@ class Job:
         return computed.is_live(self.runs.compute)
 
     def first_seeds(self, mode: str) -> int:
-        """The number of seeds of its point before a row needs more."""
+        """The number of seeds of the run's point before a row needs more."""
         return self.runs.first_seeds.get(mode, self.runs.seeds[mode])
 
     @property
@@ -78,7 +78,7 @@ class Work:
         self.how = how
         self.about = {**manifest.program(), "study": study.id, "mode": how.mode}
         self.samples = Samples.empty()
-        #: What the scenarios say without being wrong, each once.
+        #: The warnings of the scenarios, each once.
         self.warnings: list[str] = []
         self.answers = Answers(self.dir)
         #: Runs with packets come first, in the order of the plan.
@@ -96,7 +96,7 @@ class Work:
         arithmetic: list[Job] = []
         for name, chosen in study.needs(experiments).items():
             runs = study.runs[name]
-            # One seed in every mode: there is nothing random in it.
+            # A set with one seed in every mode has nothing random, so it gets one seed.
             n = self.how.seeds or runs.seeds[mode] if runs.random else 1
             text = as_text(runs.scenario) if runs.scenario is not None else None
             for point in runs.points(mode, chosen):
@@ -115,11 +115,11 @@ class Work:
             self.jobs.append(Job(runs, point, run["seed"], run["key"], run["key"] in self.stored, cost))
         self.packets = len(self.jobs)
         self.jobs += arithmetic
-        #: Jobs of later seeds, which are run only if a row asks for them.
+        #: Jobs of later seeds, which are run only if a row needs them.
         self.spare = {i for i, j in enumerate(self.jobs) if self.how.seeds is None and j.seed > j.first_seeds(mode)}
 
     def files(self) -> list[Path]:
-        """The place of the jobs' results after the run."""
+        """The files of the jobs' results after the run."""
         packets = [self.dir / "manifest.json"] if self.packets else []
         return [*packets, self.answers.path] if len(self.jobs) > self.packets else packets
 
@@ -129,12 +129,12 @@ class Work:
         return Job(runs, point, seed, key, key in self.answers, self._cost(runs, point.labels))
 
     def _cost(self, runs: Runs, labels: dict[str, str]) -> float:
-        """What a run of a point cost before, or should by the study; NaN if neither is known."""
+        """The cost of an earlier run of this point, or the cost that the study gives; NaN if neither is known."""
         cost_s = self.costs.get(point_name(runs.name, labels))
         return cost_s if cost_s is not None else runs.cost_s[self.how.mode] or math.nan
 
     def only(self, chosen: Sequence[int]) -> None:
-        """Leave out all jobs but these, which are counted in the order of `jobs`."""
+        """Leave out all jobs except these, whose numbers are positions in `jobs`."""
         chosen = sorted(chosen)
         packets = [i for i in chosen if i < self.packets]
         self.plan = self.plan.only(packets)
@@ -142,7 +142,7 @@ class Work:
         self.jobs, self.packets = [self.jobs[i] for i in chosen], len(packets)
 
     def one_more_seed(self, points: set[RunsPoint]) -> list[int]:
-        """The next seed of each of these points, as far as there is one, is needed too; which jobs these are."""
+        """Make the next seed of each of these points needed, if there is one. Returns the numbers of these jobs."""
         following: dict[RunsPoint, int] = {}
         for i in sorted(self.spare):
             j = self.jobs[i]
@@ -152,19 +152,19 @@ class Work:
         return list(following.values())
 
     def settle(self, unsettled: Callable[[Samples], set[RunsPoint]]) -> None:
-        """Let rows ask for more seeds, as long as these are stored."""
+        """Add the further seeds that rows need, as long as these are stored."""
         while self.spare and (added := self.one_more_seed(unsettled(self.read({}, {})))):
             if not all(self.jobs[i].kept for i in added):
                 break
 
     def simulated(self) -> tuple[_core.Plan, list[int]]:
-        """The runs with packets that are needed by now, and which jobs they are."""
+        """The runs with packets that are needed so far, and the numbers of their jobs."""
         numbers = [i for i in range(self.packets) if i not in self.spare]
         return self.plan if len(numbers) == self.packets else self.plan.only(numbers), numbers
 
     def in_shard(self, shard: tuple[int, int], progress: Tell = None) -> int:
-        """Run a part of the runs with packets in a folder of its own, as sweeps do; how many it has. What is computed
-        without packets, and what rows ask for later, is left to whoever gathers the parts."""
+        """Do a part of the runs with packets in a separate folder, as for sweeps. Returns the number of these runs.
+        Experiments without packets, and later seeds that rows need, are left to the process that gathers the parts."""
         plan, _ = self.simulated()
         results = perform(plan, self.errand(progress), shard)
         if results.interrupted:
@@ -177,7 +177,7 @@ class Work:
         return Errand(self.dir, threads or self.how.jobs, tell, fingerprint.build(), self.about)
 
     def estimate(self) -> Estimate:
-        """Of the runs that are certainly needed; those that rows may ask for are at most so many more."""
+        """The estimate for the runs that are certainly needed; `at_most` includes the runs that rows may need."""
         jobs = [j for i, j in enumerate(self.jobs) if i not in self.spare]
         points = {(j.runs.name, j.point.key) for j in jobs}
         todo = [j for j in jobs if not j.kept]
@@ -186,14 +186,15 @@ class Work:
         return replace(estimate, at_most=len(self.jobs))
 
     def counted(self) -> tuple[int, int]:
-        """How many runs were needed, those included that rows have asked for, and how many of them were stored."""
+        """The number of needed runs, including the runs of further seeds for rows, and the number of these that were
+        stored."""
         needed = [j for i, j in enumerate(self.jobs) if i not in self.spare]
         return len(needed), sum(j.kept for j in needed)
 
     def read(self, wanted: dict[str, list[tuple[str, str]]], measured: dict[int, Numbers]) -> Samples:
-        """The samples of the runs that are stored, of which some may be measured already. Nothing is run or written."""
+        """The samples of the stored runs, of which some may already be measured. Nothing is run or written."""
         store = _core.StoredRuns(self.dir)
-        # What was read of fewer seeds before is read again.
+        # Data that were read with fewer seeds are read again.
         for cache in (self.samples.stored, self.samples.data, self.samples.memo):
             cache.clear()
         for i, j in enumerate(self.jobs):
@@ -225,8 +226,7 @@ class Work:
 
 
 def _stored(labels: dict[str, str]) -> dict[str, str]:
-    """A point's labels as they stand in the tables: one that has the name of a column, such as an axis of flows, gets a
-    prefix."""
+    """A point's labels as in the tables. A label with the name of a column, such as an axis of flows, gets a prefix."""
     columns, renamed = {*_core.columns()}, {}
     for label, value in labels.items():
         name = label

@@ -5,11 +5,12 @@ download, with an upload, and with both.
     print(found.text())
     found.write_page("out/home")
 
-`line.py` is the question, `phases.py` and `traffic.py` what happens on the line, `variation.py` how its rate varies,
-`spoken.py`, `people.py`, `measured.py` and `routers.py` read what people say, `candidates.py`, `mine.py` and
-`follow.py` are what stands in front of the line, `measures.py` and `grade.py` what is looked at, `worth.py` what a
-share is worth; `fit.py` finds the modem that was measured, and `answer.py` runs it all; the room `linux` makes the
-lines to paste; `summary.py`, `words.py`, `text.py` and `page.py` show the answer.
+`line.py` has the question. `phases.py` and `traffic.py` define the traffic, and `variation.py` the variation of the
+line's rate. `spoken.py`, `people.py`, `measured.py` and `routers.py` read the options that are given in plain words.
+`candidates.py`, `mine.py` and `follow.py` define the queues in front of the line. `measures.py` and `grade.py` define
+the measures, and `worth.py` chooses the shaper's share. `fit.py` fits the buffers of the modem to a speed test, and
+`answer.py` runs everything. The package `tailback.linux` makes the lines to paste. `summary.py`, `words.py`, `text.py`
+and `page.py` show the answer.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from tailback.runs.campaign.progress import Progress, Tell, shown
 
 #: The number of seeds of the runs at other shares of the shaper. Seeds differ little, unless the line varies or is so
 #: slow that one packet matters. These runs have no phase with both loads, since the grade and the goodputs do not need
-#: it.
+#: this phase.
 SHARE_SEEDS, MORE_SHARE_SEEDS, SLOW_BPS = 1, 3, 2e6
 #: The number of lower shares that are tried at once.
 LOWER_AT_ONCE = 4
@@ -75,10 +75,10 @@ def home_line(
     """Finds what helps on a home line, what it costs, and the lines to paste.
 
     `queues` are names of disciplines, tables with `kind`, or classes of your own; each shapes both directions at home.
-    With `adapt`, a rate control such as "gcc", calls have video, too, which follows it.
-    The modem alone is always the first row. All candidates get the same seeds, until the first place and the grades are
-    clear (`tailback.apps.ask.refine`), at most `replications`; with `sure` all of these. Raises
-    `tailback.comparison.LinkError` for a question without an answer.
+    With `adapt`, a rate control such as "gcc", calls also have video, and this video follows the rate control. The
+    modem alone is always the first row. All candidates get the same seeds. Seeds are added until the first place and
+    the grades are clear (`tailback.apps.ask.refine`), up to `replications`. With `sure`, all `replications` seeds are
+    run. Raises `tailback.comparison.LinkError` for a question without an answer.
 
     >>> found = tb.home_line(down="20Mbps", up="5Mbps", rtt="30ms", traffic=["upload"], queues=["cake"],
     ...                      share="95%", replications=2, duration="25s")
@@ -165,7 +165,7 @@ def answer(line: HomeLine, queues: Sequence[object] | None, trial: Trial, mine: 
 
 
 class _Tried:
-    """The runs of a question. Those of a discipline written in Python are a plan of their own."""
+    """The runs of a question. The runs of a discipline written in Python form a separate plan."""
 
     def __init__(
         self,
@@ -300,7 +300,7 @@ class _Tried:
         return first
 
     def store(self, found: HomeComparison) -> None:
-        """Writes the tables of all runs together; before, only those of the last round were written."""
+        """Writes the tables of all runs together. Until then, only the tables of the last round are in the folder."""
         if self.trial.out is None:
             return
         for folder, names in self._plans():

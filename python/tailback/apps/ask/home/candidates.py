@@ -1,7 +1,7 @@
 """The candidates at home in front of the line: no shaper, or a shaper with a discipline, as set up in production.
 
-The disciplines do not have equal buffers, as in an experiment; each has its default buffer of Linux. Parameters that
-depend on the line follow the published guideline of the discipline.
+Unlike in an experiment, the disciplines do not have equal buffers. Each has its default buffer of Linux. Parameters
+that depend on the line follow the published guideline of the discipline.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class HomeCandidate:
     silent: frozenset[str] = frozenset()
     #: Makes the discipline, if it is written in Python.
     maker: Callable[[], Any] | None = None
-    #: The form of that discipline in Linux.
+    #: The form in Linux of a discipline that is written in Python.
     own_form: Form | None = None
-    #: Whether its rate follows that of the line.
+    #: Whether the rate of the shaper follows that of the line.
     follows: bool = False
     #: The pasted queues, up and down, each with its own rate; None for a direction without one.
     pasted: tuple[Any, Any] | None = None
@@ -74,7 +74,7 @@ class HomeCandidate:
         table = {"kind": self.kind, **own}
         if rate := shaping(self.kind):
             return {"kind": self.kind, rate: f"{rate_bps:.0f}bps", **framing.simulated(), **own}
-        # `htb` does not know the code of PTM, so it gets a rate without the code's bytes.
+        # `htb` does not count the code of PTM, so it gets a rate without the code's bytes.
         counted = framing.simulated() | ({"framing": "plain"} if framing.cells == "ptm" else {})
         rate_bps *= framing.rate_factor
         burst = f"{burst_bytes(rate_bps, framing)}B"
@@ -156,7 +156,7 @@ def _table_of(settings: Sequence[Setting]) -> dict[str, Any]:
 
 
 def _behind(kind: str, there: Form | None, line: HomeLine, rate_bps: float, device: int) -> list[Setting]:
-    """The settings below a class of `htb` on a device whose queue holds so many packets."""
+    """The settings of a discipline below a class of `htb`, on a device with a queue of this many packets."""
     framing = line.framing
     path = Path(rate_bps * framing.rate_factor, framing.shaped(line.packet), line.rtt_s)
     model = models()[kind]
@@ -202,8 +202,8 @@ _NO_HOSTS = ("flows", "flowblind")
 
 
 def _table(table: Mapping[str, Any], line: HomeLine) -> HomeCandidate:
-    """A discipline with the user's parameters; other parameters are as for its name alone. A value is for both
-    directions, so the shaper's rate cannot be among them."""
+    """A discipline with the user's parameters; other parameters are as for a name without a table. A value is for both
+    directions, so the parameters cannot include the shaper's rate."""
     kind = own_name(table.get("kind", ""))
     own = {k: v for k, v in table.items() if k not in ("kind", "name")}
     if (rate := shaping(kind)) in own:

@@ -36,7 +36,7 @@ class HomeComparison(Answer[HomeMeasure]):
     best: str
     #: Runs at other shares of the line's rate, by share; empty in an interrupted answer.
     shares: Mapping[Share, Sequence[HomeRun]] = field(repr=False)
-    #: The candidate of these runs.
+    #: The candidate of the runs at other shares.
     shares_of: str = ""
     command: str = ""
 
@@ -44,8 +44,8 @@ class HomeComparison(Answer[HomeMeasure]):
         return self.ranking.estimate(measure, name)
 
     def grade(self, name: str) -> str:
-        """The grade of the mean latency that download and upload add, over seeds, plus half of what the medium may
-        add."""
+        """The grade of the mean latency that download and upload add, over seeds, plus half of the delay that the
+        medium may add."""
         return grade(self.added(name) + self.line.medium.span_s / 2)
 
     @property
@@ -56,7 +56,7 @@ class HomeComparison(Answer[HomeMeasure]):
         return grades and self.ranking.first_is_clear([MODEM])
 
     def graded(self, name: str) -> stats.Mean:
-        """The latency that sets the grade, with its interval over seeds and what the medium may add."""
+        """The latency that sets the grade, with its interval over seeds and the delay that the medium may add."""
         return widened(stats.estimate([run.graded for run in self.runs[name]]), self.line.medium.span_s / 2)
 
     def added(self, name: str) -> float:

@@ -16,7 +16,7 @@ from tailback.apps.ask.words import joined
 if TYPE_CHECKING:
     from tailback.apps.ask.home.compared import HomeComparison
 
-#: Where lines of `tc` are typed, for the terminal and the page alike.
+#: The place to type lines of `tc`, for the terminal and the page alike.
 ON_LINUX = (
     "type these lines as root on the router, not on a computer behind it. For WAN write the router's device towards "
     "the modem, which `ip route show default` names after `dev`. They hold until the router restarts."
@@ -70,7 +70,7 @@ def autorate(config: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
 
 
 def nothing(answer: HomeComparison) -> str:
-    """What happens without a change, and how certain the table is."""
+    """The effects without a change, and the certainty of the table."""
     has = MINE if MINE in answer.candidates else MODEM
     column = dict(zip(summary.names(answer), summary.heads(answer), strict=True))[has]
     sure = f" {SURE}" if len(answer.seeds) > 1 else ""

@@ -11,7 +11,7 @@ baseline rises by 0.1 % or falls by 90 % of the difference. For each direction:
   4 % (4 % up to a mean delay of 10 ms, 0 % from 30 ms on).
 * Else it returns to the base rate by 1 % a second.
 
-These three delays grow by the time of a largest packet at the shaper's rate.
+The delays of 30 ms, 60 ms and 10 ms in this rule grow by the time of a largest packet at the shaper's rate.
 
 The rule is applied to fluid traffic, not to the packets of the run. A loaded direction sends at the shaper's rate and
 leaves at the line's rate; the difference queues in the modem or at the provider. A ping is delayed by the queue at the
@@ -81,7 +81,7 @@ class Shaper:
         self.load, self.counted = bps / self.rate, True
 
     def ping(self, now_s: float, delay_s: float) -> None:
-        """Takes a returned ping that took so much longer than the baseline."""
+        """Takes a returned ping whose delay above the baseline is `delay_s`."""
         packet_s = self.packet_bits / self.rate
         late, full_up, full_down = (t + packet_s for t in (LATE_S, FULL_UP_S, FULL_DOWN_S))
         self.delays.append(delay_s)

@@ -56,7 +56,7 @@ TRANSFERS = 4
 PACKET = 1500
 #: Shares of the line's rate at which the shaper is tried, until one serves best.
 SHARES = (0.80, 0.85, 0.90, 0.95, 1.0)
-#: Lower shares, which are tried if the least of those is best.
+#: Lower shares, which are tried if the least share of `SHARES` is best.
 LOWER_SHARES = (0.75, 0.70, 0.65, 0.60, 0.50, 0.40, 0.30, 0.20)
 #: The largest share that is proposed, since no real line keeps its rate exactly.
 MOST_SHARE = 0.95
@@ -98,7 +98,7 @@ class HomeLine:
     #: Whether hosts use ECN and queues mark.
     ecn: bool
     share: Share
-    #: Whether the share was given; otherwise the table of the answer chooses it.
+    #: Whether the user gave the share; otherwise it is chosen from the answer's table of shares.
     asked_share: bool
     #: Further shares that are tried, to show the effect of the share.
     shares: tuple[Share, ...]
@@ -122,7 +122,7 @@ class HomeLine:
     policer: tuple[int, int] | None = None
     #: The device that wraps packets in a tunnel: `router`, `host`, or empty.
     vpn: str = ""
-    #: The rate control of all video; empty where a call is audio alone and a stream keeps its rate.
+    #: The rate control of all video; empty if calls have only audio and a stream keeps its rate.
     adapt: str = ""
 
     @property
@@ -221,7 +221,7 @@ def question(
 
 
 class _Rates(NamedTuple):
-    """The rates of the line and its round trip, and the speed test that they are from, if any."""
+    """The rates and the round trip of the line, and the speed test that measured them, if there was one."""
 
     down_bps: float
     up_bps: float

@@ -54,7 +54,7 @@ class VideoQuality:
 
 @dataclass(frozen=True)
 class PhaseRun:
-    """What a run shows in one phase."""
+    """The measured values of a run in one phase."""
 
     #: Round trips of the probe in the counted part, and in the start before it.
     probe: np.ndarray

@@ -47,7 +47,7 @@ def candidate(text: str, line: HomeLine) -> HomeCandidate:
 
 
 def _path(sides: Sequence[Side]) -> str:
-    """A note on an emulator beside the queues."""
+    """A note if the paste also has an emulator."""
     devices = [side.device or "a device" for side in sides if side.impair]
     return f"netem on {' and '.join(devices)} belongs to the path and is not in the answer" if devices else ""
 

@@ -60,8 +60,8 @@ def _kind(word: str, text: str) -> str:
 
 
 def hosts_of_kinds(kinds: Sequence[str], hosts: int) -> dict[str, tuple[int, ...]]:
-    """The hosts of each kind, counted from 1. All hosts are active. If there are more hosts than kinds, they take the
-    kinds in turn; if fewer, a host has several kinds."""
+    """The hosts of each kind, counted from 1. All hosts are active. If there are more hosts than kinds, the hosts take
+    the kinds in turn. If there are fewer hosts, a host has several kinds."""
     hosts_of: dict[str, list[int]] = {kind: [] for kind in kinds}
     for i in range(max(hosts, len(kinds))):
         hosts_of[kinds[i % len(kinds)]].append(1 + i % hosts)

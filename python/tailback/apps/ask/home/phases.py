@@ -74,7 +74,7 @@ def timeline(line: HomeLine, duration_s: float | None = None) -> Timeline:
     down, up = line.loaded
     loads = [(DOWN, True, False), (UP, False, True), (BOTH, True, True)]
     loads = [w for w in loads if (down or not w[1]) and (up or not w[2])]
-    # The queue of a full modem must drain before the next phase, and so must retransmissions.
+    # The queue of a full modem must drain, and retransmissions must end, before the next phase.
     gap = GAP_S + 4 * max(8 * line.down_buffer / line.down_bps, 8 * line.up_buffer / line.up_bps)
     fixed = IDLE_S + gap * len(loads)
     both_bps = line.down_bps + line.up_bps

@@ -1,8 +1,8 @@
 """Reads rates and lines in plain words (`250Mbit`, `840kbit`, `cable`, `LTE`). Also gives the delay that a medium adds
-beside queues.
+to that of queues.
 
 On a shared medium a sender requests a time to send and waits for the grant. This wait is part of the idle round trip.
-Its change under load is not modelled here, so every number has a range beside it.
+The change of this wait under load is not modelled, so every number has a range.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tailback.apps.ask.given import LinkError, parsed
 
 #: The range of a line's rate.
 LEAST_BPS, MOST_BPS = 64e3, 10e9
-#: `250Mbit`, as `tc` and providers write it; the engine's own units are left to it.
+#: A rate such as `250Mbit`, as `tc` and providers write it. The engine reads its own units.
 _BIT = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([kmg]?)bit(?:s?/s)?\s*", re.IGNORECASE)
 _PREFIX = MappingProxyType({"": "", "k": "k", "m": "M", "g": "G"})
 
@@ -39,7 +39,8 @@ def rate(option: str, text: str, least: float = LEAST_BPS, most: float = MOST_BP
 
 @dataclass(frozen=True)
 class Medium:
-    """The time in seconds that a packet waits on a medium beside queues, and the source."""
+    """The time in seconds that a packet waits for the medium, without the time in queues, and the source of the
+    numbers."""
 
     title: str
     least_s: float

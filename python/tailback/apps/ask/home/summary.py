@@ -1,5 +1,5 @@
-"""The first table of an answer. It shows calls, games, pages and rates with the modem alone, with the user's present
-queue, and with the proposal."""
+"""The first table of an answer. The table shows calls, games, pages and rates with the modem alone, with the user's
+present queue, and with the proposal."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def heads(answer: HomeComparison) -> list[str]:
 
 
 def rows(answer: HomeComparison) -> list[Row]:
-    """The rows, in the order of what users notice first."""
+    """The rows, in the order in which users notice differences."""
     line = answer.line
     calls, games = (len(line.hosts_of.get(kind, ())) for kind in ("call", "game"))
     made = [

@@ -53,7 +53,7 @@ class PhaseFlows:
     kind: str
     #: "up", "down", or empty if packets come back.
     direction: str
-    #: Its phase; empty if it is active in all phases.
+    #: The phase of the group; empty if it is active in all phases.
     phase: str
     #: Its keys in the scenario.
     table: Mapping[str, Any]
@@ -244,7 +244,7 @@ def _numbered(line: HomeLine, kind: str) -> list[tuple[int, int]]:
 
 
 def _transfers(line: HomeLine, kind: str, phase: Phase) -> list[PhaseFlows]:
-    """The long transfers of a kind in a phase. They stop at its end."""
+    """The long transfers of a kind in a phase. The transfers stop at the end of the phase."""
     hosts = _numbered(line, kind)
     counts = parts(line.transfers, len(hosts)) if kind == "bulk" else [1] * len(hosts)
     made = []

@@ -111,7 +111,7 @@ class Variation:
                 yield (part + drawn.random()) / PARTS
 
     def _up(self, line: HomeLine, drawn: float) -> float:
-        """The upload varies with the download, unless it has its own rates."""
+        """The upload varies with the download, unless the upload has its own rates."""
         return drawn if self.up.most > 1 else drawn * line.up_bps
 
     def _recorded(self, line: HomeLine, drawn: random.Random, duration_s: float) -> list[Step]:

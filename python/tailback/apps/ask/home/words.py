@@ -178,7 +178,7 @@ def conditions(answer: HomeComparison) -> str:
     ecn = marks.said(line.ecn, {line.sender: line.sender})
     lines = answer.lines(answer.best) if answer.best != MODEM else None
     if not line.ecn and lines is not None and any(" cake " in command for command in lines.commands):
-        # cake marks whatever it is told, and SQM is told so.
+        # No setting stops cake from marking, and the lines for SQM request marks.
         ecn = f"{ecn[:-1]} at the hosts of the model; cake on the router marks packets of hosts that have it."
     seeds = capital(refine.said(len(answer.seeds)))
     return f"Phases: {phases}; the first quarter of a phase with load is counted apart, as its start. {ecn} {seeds}."
@@ -331,7 +331,7 @@ def _ms(seconds: float) -> str:
 
 
 def share_sentence(answer: HomeComparison) -> str:
-    """The sentence above the table of shares. It names the comparison, the queue and the number of seeds."""
+    """The sentence above the table of shares. The sentence names the comparison, the queue and the number of seeds."""
     seeds = refine.said(min(len(runs) for runs in answer.shares.values()))
     span_s = answer.line.medium.span_s
     apart = (

@@ -1,8 +1,9 @@
 """Chooses the shaper's share of the line's rate: it weighs the saved latency against the lost rate.
 
 The cost of a share is the latency that a load adds, plus one millisecond for each per cent of the line's rate that TCP
-does not deliver. The share with the least cost is proposed. Download and upload are chosen separately, as one hardly
-affects the other. The share is at most 95 %, since a real line, unlike the model, does not keep its rate exactly.
+does not deliver. The share with the least cost is proposed. The shares of download and upload are chosen separately,
+because one hardly affects the other. The share is at most 95 %, since a real line, unlike the model, does not keep its
+rate exactly.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
     print(found.text())
     found.write_page("out/compare")
 
-`link.py` is the question, `candidates.py` what each discipline is given and why, `traffic.py` the scenario,
-`measures.py` what is looked at, `ranking.py` what counts as better, `answer.py` runs it all; `text.py` and `page.py`
-show it.
+`link.py` has the question. `candidates.py` has the settings of each discipline with the reasons, `traffic.py` the
+scenario, and `measures.py` the measures. `ranking.py` decides which differences count. `answer.py` runs everything.
+`text.py` and `page.py` show the answer.
 """
 
 from __future__ import annotations

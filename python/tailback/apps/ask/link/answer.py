@@ -60,15 +60,15 @@ def compare_queues(
 ) -> Comparison:
     """Which queue for a link: `queues` side by side with the same traffic and the same seeds.
 
-    There are `flows` long transfers (default 16). They take the round trips of `rtt` and the `senders` in turn.
-    `traffic` is any of bulk, web, voice, video and unresponsive (default: all except video). A sender is a name, or a
-    class of your own, as `tb.congestion` or `tb.stack` takes it; a transport has long transfers only. A queue is a
-    name, or a table as in a scenario. `tcp` changes the senders of TCP. With `fabric`, "leaf-spine" or "fat-tree", the
-    link is every port of the fabric, at a `load` of the hosts' links. With `adapt`, a rate control such as "gcc", the
-    call of `voice` has video, too, and all video follows the rate control. All queues get the same seeds, until the
-    first place is clear (see `tailback.apps.ask.refine`), at most `replications`; with `sure` all of these. With `out`,
-    runs are stored there, and stored runs are not run again. Raises `tailback.comparison.LinkError` for a question that
-    has no answer.
+    There are `flows` long transfers (default 16). The transfers take the round trips of `rtt` and the `senders` in
+    turn. `traffic` is any of bulk, web, voice, video and unresponsive (default: all except video). A sender is a name,
+    or a class of your own in the form that `tb.congestion` or `tb.stack` takes. A transport of your own has long
+    transfers only. A queue is a name, or a table as in a scenario. `tcp` changes the senders of TCP. With `fabric`,
+    "leaf-spine" or "fat-tree", the link is every port of the fabric, at a `load` of the hosts' links. With `adapt`, a
+    rate control such as "gcc", the call of `voice` also has video, and all video follows the rate control. All queues
+    get the same seeds. Seeds are added until the first place is clear (see `tailback.apps.ask.refine`), up to
+    `replications`. With `sure`, all `replications` seeds are run. With `out`, runs are stored in this folder, and
+    stored runs are not run again. Raises `tailback.comparison.LinkError` for a question that has no answer.
 
     >>> answer = tb.compare_queues(
     ...     rate="10Mbps", rtt="40ms", flows=2, traffic=["bulk"],
@@ -184,7 +184,7 @@ class _Tried:
         return measures.views(results, self.asked, self.times.duration_s)
 
     def store(self, found: Comparison, others: Sequence[tuple[dict[str, str], Any]]) -> None:
-        """Writes the tables of all runs together; before, only those of the last round were written."""
+        """Writes the tables of all runs together. Until then, only the tables of the last round are in the folder."""
         if self.trial.out is None:
             return
         seeds = [len(found.seeds)] * len(self.points) + [self.trial.replications] * len(others)
@@ -193,7 +193,7 @@ class _Tried:
 
 
 def _sweep(asked: Link, trial: Trial) -> dict[int, Candidate]:
-    """Runs a step at further thresholds for the page, if there is a page."""
+    """The candidates that mark from a threshold on, at further thresholds, for the page; empty if there is no page."""
     if asked.rack is None or asked.fabric is not None or trial.out is None:
         return {}
     from tailback.apps.ask.link.switches import sweep

@@ -1,4 +1,4 @@
-"""The settings of each discipline on a link, the reasons for them, and the same in words of Linux.
+"""The settings of each discipline on a link, the reasons for them, and the settings as words of `tc`.
 
 All disciplines have the same buffer. If a published law derives a parameter from the link, the law is applied; other
 parameters have the discipline's default (`tailback.linux.law`, and the law that each discipline declares).
@@ -56,7 +56,7 @@ def candidate(name: str, link: Link) -> Candidate:
 
 
 def path(link: Link) -> Path:
-    """What a law needs to know of the link."""
+    """The properties of the link from which a law computes parameters."""
     return Path(link.rate_bps, link.packet_bytes, link.longest_rtt_s)
 
 
@@ -129,8 +129,8 @@ def _of_class(name: str, link: Link) -> Candidate:
 
 
 def given(table: Mapping[str, Any], link: Link) -> tuple[str, Candidate]:
-    """A discipline from a table: the name on the page, and the candidate. Its buffer is the link's unless the table has
-    one."""
+    """A discipline from a table: the name on the page, and the candidate. The buffer is that of the link unless the
+    table has one."""
     kind = own_name(table.get("kind", ""))
     _can_signal(kind, link)
     own = {k: v for k, v in table.items() if k not in ("kind", "name")}

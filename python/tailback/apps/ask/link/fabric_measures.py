@@ -84,7 +84,7 @@ def _unfinished(seed: FabricSeed) -> float:
 
 
 def _ports(column: str) -> Callable[[FabricSeed], float]:
-    """A count of all ports over what arrived there."""
+    """A count of all ports, divided by the arrivals there."""
 
     def value(seed: FabricSeed) -> float:
         arrived = sum(row["arrived_packets"] for row in seed.layers)

@@ -36,7 +36,7 @@ LEAST_RTT_S, MOST_RTT_S = 10e-6, 60.0
 MOST_FLOWS = 100_000
 #: The default number of long transfers.
 LONG_FLOWS = 16
-#: The smallest default buffer in packets: an initial window, and the packets that come beside it.
+#: The smallest default buffer in packets: an initial window, and the packets that arrive at the same time.
 LEAST_BUFFER = 20
 
 
@@ -63,7 +63,7 @@ class Link:
     notes: tuple[str, ...] = ()
     #: The tables of congestion controls written in Python or with parameters, by name.
     controls: Mapping[str, Any] = field(default_factory=dict)
-    #: The tables of senders that are transports of one's own, by name.
+    #: The tables of senders that are users' own transports, by name.
     stacks: Mapping[str, Any] = field(default_factory=dict)
     #: The origin of the buffer.
     buffer_why: str = "as asked for"
@@ -71,7 +71,7 @@ class Link:
     rack: Rack | None = None
     #: The fabric whose ports the link represents; None for a single link.
     fabric: Fabric | None = None
-    #: The rate control of all video; empty where a call is audio alone and a stream keeps its rate.
+    #: The rate control of all video; empty if calls have only audio and a stream keeps its rate.
     adapt: str = ""
 
     @property
@@ -120,7 +120,7 @@ class Link:
 
     @property
     def of_sessions(self) -> str:
-        """The sender that carries pages and requests: the first that is no transport of one's own."""
+        """The sender that carries pages and requests: the first that is not a user's own transport."""
         return next(iter(self.congestion), SENDERS[0])
 
     def senders_of_flows(self) -> dict[tuple[str, float], int]:
@@ -147,7 +147,7 @@ def link(
     load: float | None = None,
     adapt: str | None = None,
 ) -> Link:
-    """The checked question. `ecn` says whether hosts have ECN and queues mark; by default they do if a sender needs
+    """The checked question. `ecn` is whether hosts have ECN and queues mark. By default both do if a sender needs
     marks. `fabric` names a fabric whose ports are compared, at `load`. Raises `LinkError`."""
     rate_bps = parsed("rate", _core.parse_rate, rate)
     packet_bytes = int(parsed("packet", _core.parse_bytes, packet))
@@ -245,8 +245,8 @@ def _only(rtt: str | Sequence[str] | None) -> str | None:
 
 def _sender(given: Any) -> tuple[str, Any, bool]:
     """The name of a sender on the page, its congestion control or transport as a scenario has it, and whether it is a
-    transport. It is a name; a class of one's own, `FILE.py:CLASS`; `tb.congestion(...)` or `tb.stack(...)`. Raises
-    `LinkError`."""
+    transport. A sender is given as a name, as a user's own class, as `FILE.py:CLASS`, or as `tb.congestion(...)` or
+    `tb.stack(...)`. Raises `LinkError`."""
     from tailback.core.scenario import controls
     from tailback.core.scenario.own_file import NAMED
 

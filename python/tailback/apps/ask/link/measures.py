@@ -34,7 +34,8 @@ class LinkRun:
     #: Goodput of each flow by group, in bit/s.
     goodput: dict[str, np.ndarray]
     call: dict[str, Any] | None
-    #: The row of the call's video, or of the stream, in the table of playout; of both, the one of which less is shown.
+    #: The row of the call's video, or of the stream, in the table of playout; if there are both, the one with fewer
+    #: shown bytes.
     video: dict[str, Any] | None
     #: Percentiles 0 to 100 of the time in the queue, seconds.
     waits: np.ndarray

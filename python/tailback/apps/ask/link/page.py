@@ -96,8 +96,8 @@ def _lines(answer: Comparison, c: Candidate) -> tuple[tuple[str, ...], str]:
 
 
 def _parameters(answer: Comparison) -> list[list[str]]:
-    """The discipline and its parameters, grouped by reason. Settings that are the same for all stand elsewhere on the
-    page."""
+    """The discipline and its parameters, grouped by reason. Settings that are the same for all disciplines are
+    elsewhere on the page."""
     rows = []
     for name, c in answer.candidates.items():
         reasons: dict[str, list[str]] = {}

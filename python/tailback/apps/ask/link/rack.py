@@ -1,8 +1,8 @@
 """A port of a switch in a data centre: the defaults of its question, and the marking threshold K.
 
-Senders that respond to the share of marked bytes (DCTCP) make the question one about a rack. Its hosts have offload and
-a card as fast as the port, requests go to many servers at once, and the ports of the switch share a memory. Round trips
-are so short that the length of a run is a number of round trips and not of seconds.
+Senders that respond to the share of marked bytes (DCTCP) make the question one about a rack. The hosts of a rack have
+offload and a card as fast as the port, requests go to many servers at once, and the ports of the switch share a memory.
+Round trips are so short that the length of a run is a number of round trips and not of seconds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ PORTS, MEMORY_BYTES, MEMORY_RATE = 24, 4_000_000, 10e9
 #: The multiple of the free memory that a queue may take. One queue alone may take 800 kB of 4 MB; the paper's switch
 #: gave about 700 kB.
 ALPHA = 0.25
-#: The paper's thresholds in packets: at 1 Gb/s and below, and at 10 Gb/s. Beyond, they grow in proportion to the rate.
+#: The paper's thresholds in packets: at 1 Gb/s and below, and at 10 Gb/s. Above 10 Gb/s they grow in proportion to the
+#: rate.
 LEAST_K, PAPER_K, PAPER_RATE = 20, 65, 10e9
 #: A train of segmentation offload, bytes of payload.
 OFFLOAD_BYTES = 65_536
@@ -36,7 +37,7 @@ MIN_RTO, DELAYED_ACK = "10ms", "1ms"
 
 @dataclass(frozen=True)
 class Rack:
-    """The settings of a rack's port beside rate, round trip and buffer."""
+    """The settings of a rack's port other than rate, round trip and buffer."""
 
     #: The marking threshold K in packets, and its origin.
     threshold: int

@@ -1,7 +1,7 @@
 """The candidates for a switch port in a data centre: drop-tail, marks from a threshold on, and a shared memory.
 
-CoDel and DualPI2 are included for comparison. They need the waiting time of each packet, which hosts and software
-switches measure and most switching chips do not.
+CoDel and DualPI2 are included for comparison. These two need the waiting time of each packet. Hosts and software
+switches measure this time, and most switching chips do not.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _rack(link: Link) -> Rack:
 
 
 def _marks_at_once(low: float, high: float, link: Link, why: str) -> tuple[Setting, ...]:
-    """RED on the instantaneous queue. It marks with probability 1 from the upper threshold on."""
+    """RED on the instantaneous queue. RED then marks with probability 1 from the upper threshold on."""
     instantaneous = f"the queue as it is, not its average; from there on every packet is marked ({DCTCP_PAPER}, 3.1)"
     return (
         Setting("min_threshold", f"{low:g} packets", why),

@@ -137,7 +137,7 @@ def scenario(
         "link": {LINK: line},
     }
     if not beside:
-        # Once, as late as a time step can be.
+        # The waits are recorded once, as late as a time step can be.
         late = times.duration_s - 1e-6
         made["record"] = {"waits": {"link": LINK, "probes": [WAITS], "every": _time(late)}}
     if flows:
@@ -173,14 +173,14 @@ def _sender(link: Link, tcp: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _controlled(link: Link, sender: Mapping[str, Any], congestion: str) -> dict[str, Any]:
-    """The transport of a group, as its table has it: a sender with a congestion control, or one of one's own."""
+    """The transport of a group, as in its table: a sender with a congestion control, or a user's own transport."""
     if congestion in link.stacks:
         return {"transport": link.stacks[congestion]}
     return {"tcp": {**sender, "congestion": link.controls.get(congestion, congestion)}}
 
 
 def _sessions(link: Link, times: Times, tcp: Mapping[str, Any]) -> dict[str, Any]:
-    """The sessions: readers of pages, and a client that asks many servers at once."""
+    """The sessions: readers of pages, and a client that sends requests to many servers at once."""
     sessions: dict[str, Any] = {}
     around = {"access_rate": f"{link.access_bps:.0f}bps", "tcp": dict(tcp)}
     if "web" in link.traffic:
@@ -216,9 +216,9 @@ def think_s(link: Link) -> float:
 
 
 def run_times(link: Link, runs: int, cores: int, asked_s: float | None = None) -> Times:
-    """The length of a run. It lets senders settle and then has fifty seconds or five hundred round trips; it is shorter
-    on links so fast that a run would take minutes. `asked_s` takes precedence. Raises `LinkError` if it would take too
-    long."""
+    """The length of a run. Senders first settle, and then fifty seconds or five hundred round trips follow. The run is
+    shorter on links so fast that it would take minutes. A length `asked_s` takes precedence. Raises `LinkError` if it
+    would take too long."""
     if link.fabric is not None:
         return _fabric_times(link, link.fabric, runs, cores, asked_s)
     longest = link.longest_rtt_s
@@ -289,7 +289,7 @@ def cost_s(link: Link, duration_s: float, runs: int, cores: int) -> float:
 
 
 def _round(seconds: float) -> float:
-    """Rounded up to two digits."""
+    """The value, rounded up to two digits."""
     step = 10.0 ** (math.floor(math.log10(seconds)) - 1)
     return math.ceil(seconds / step - 1e-9) * step
 

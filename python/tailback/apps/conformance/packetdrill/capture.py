@@ -14,7 +14,7 @@ from tailback.core.text.whole import whole
 #: Addresses and port of packetdrill, for both ends.
 LOCAL, REMOTE, PORT, REMOTE_PORT = "192.168.0.1", "192.0.2.1", 8080, 40_001
 REMOTE_NETWORK = "192.0.2.0/24"
-#: Flags by the letters of a script, in the order in which it writes them.
+#: Flags by the letters of a script, in the order in which a script writes flags.
 FLAGS = {"S": "syn", "F": "fin", "R": "rst", "P": "psh", ".": "ack", "E": "ece", "W": "cwr", "A": "ae"}
 #: A packet: its time, its bytes from the IP header on, and a comment.
 Frame = tuple[int, bytes, str]

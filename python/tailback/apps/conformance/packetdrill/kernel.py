@@ -1,4 +1,5 @@
-"""This machine's kernel as the host of a script: it has real sockets behind a TUN device, whose far end is played here.
+"""This machine's kernel as the host of a script. The host has real sockets behind a TUN device, and the far end of the
+device is played here.
 
 Each script has its own process and network namespace, set up as by packetdrill: the device is `tun0`, and the addresses
 are packetdrill's. Settings of a script are written to /proc/sys/net of that namespace; routes and queues are set with
@@ -99,7 +100,7 @@ class KernelHost:
             self.notes.append("windows of this kernel are not compared: the script does not set its receive buffer")
         self.frames: list[capture.Frame] = []
         self._device = _lay_out(script)
-        # A script without a congestion control means Linux's default, not this machine's setting.
+        # A script that names no congestion control uses Linux's default and not this machine's setting.
         self._sockets = Sockets((1, str(BASE["congestion"])))
         self._unread: deque[SentPacket] = deque()
         #: Ports of the far end and of the kernel, and the number of the kernel's first byte, once they are known.
@@ -229,7 +230,7 @@ def _sets_receive_buffer(script: Script) -> bool:
 
 
 def _check_module(module: str, parameter: str, value: str, line: int) -> None:
-    """Checks module parameters. They are for the whole machine, so they are read but not changed."""
+    """Checks module parameters. These parameters are for the whole machine, so they are read but not changed."""
     file = Path("/sys/module", module, "parameters", parameter)
     try:
         present_value = file.read_text(encoding="ascii").strip()

@@ -1,5 +1,5 @@
-"""A two-way end of the simulator as the host of a script, in simulated time. It has the part of sockets that a sender
-needs."""
+"""A two-way end of the simulator as the host of a script, in simulated time. The host has the part of sockets that a
+sender needs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tailback.apps.conformance.packetdrill.script import (
 from tailback.apps.conformance.packetdrill.segments import Compares, SentPacket
 from tailback.apps.conformance.packetdrill.settings import Setup, setup, takes_nothing
 
-#: The note for every script on what senders here do not have.
+#: The note for every script on features that senders here do not have.
 NOT_COMPARED = "PSH, windows and the options of SYNs are not compared"
 #: Fields of accurate ECN's option, in the order in which an end here sends them.
 _FIELDS = ("e1b", "ceb", "e0b")

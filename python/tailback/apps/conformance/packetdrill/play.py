@@ -52,7 +52,8 @@ class Subject(Protocol):
         ...
 
     def call(self, call: Call) -> Returned | None:
-        """Runs a system call. It returns None while the call blocks; the player then tries it again. Raises Refused."""
+        """Runs a system call. The method returns None while the call blocks; the player then tries the call again.
+        Raises Refused."""
         ...
 
     def info(self) -> Mapping[str, int]: ...
@@ -94,7 +95,7 @@ class Expected:
     packet: Packet
     at: int
     to: int
-    #: 0 means that it may come at any time.
+    #: The tolerance; 0 means that the segment may come at any time.
     tolerance: int
     #: The additional tolerance within which the script continues.
     slack: int
@@ -113,7 +114,7 @@ class Expected:
         return f"{shown_packet(self.packet)} at {due}"
 
     def at_wrong_time(self, sent: Sequence[SentPacket]) -> str:
-        """The time at which it was sent, if it was early or late."""
+        """The time at which the segment was sent, if that was early or late."""
         early, late = sent[0].at_ns, sent[-1].at_ns
         if self.at - self.tolerance <= early and late <= self.to + self.tolerance:
             return ""
@@ -121,16 +122,16 @@ class Expected:
         return f"it was sent at {when}, tolerance {_ms(self.tolerance)}"
 
     def is_near(self, sent: Sequence[SentPacket]) -> bool:
-        """Whether it was early or late, but within the slack."""
+        """Whether the segment was early or late, but within the slack."""
         low, high = self.at - self.tolerance - self.slack, self.latest
         return self.slack > 0 and low <= sent[0].at_ns and sent[-1].at_ns <= high
 
 
 class Player:
-    """A script that goes on."""
+    """A script while it is played."""
 
     def __init__(self, script: Script, subject: Subject, beside: bool = False) -> None:
-        """`beside` is another subject with which this one is compared, by the fields that both know."""
+        """`beside` is another subject with which this one is compared, by the fields that both have."""
         self.script, self.subject, self.beside = script, subject, beside
         self.compares = Compares() if beside else subject.compares
         self.slack_ns = SLACK_NS if beside else 0
@@ -148,7 +149,7 @@ class Player:
 
     def play(self) -> None:
         """Plays all steps. Raises Differs at the first failed step, and Refused at a step that the subject does not
-        know."""
+        have."""
         for step in self.script.steps:
             at, to = self._times(step)
             try:
@@ -226,7 +227,7 @@ class Player:
                 self._check_call(step, call, returned)
 
     def _finish_blocked(self, until: int) -> None:
-        """Checks that the blocking call returns until then."""
+        """Checks that the blocking call has returned by then."""
         while self._blocked and self.subject.now_ns < until:
             self.subject.wait(min(until, self.subject.now_ns + 1_000_000))
             self._look_at_blocked()

@@ -102,7 +102,7 @@ class Beside:
     #: Whether the simulator did the same as the kernel, up to the end or up to the line at which the kernel differs
     #: from the script. None if one of them could not be played.
     same: bool | None
-    #: The place where they differ: the line, and the action of each.
+    #: The place where the subjects differ: the line, and the action of each subject.
     line: int = 0
     ours_did: str = ""
     kernel_did: str = ""
@@ -114,7 +114,7 @@ class Beside:
 
 
 def compare(ours: ScriptOutcome, kernel: ScriptOutcome) -> Beside:
-    """Compares the actions of both, step by step."""
+    """Compares the actions of both subjects, step by step."""
     if REFUSED in (ours.result, kernel.result):
         return Beside(ours, kernel, None)
     for a, b in _pairs(ours.seen, kernel.seen):
@@ -131,7 +131,7 @@ def compare(ours: ScriptOutcome, kernel: ScriptOutcome) -> Beside:
 
 
 def _pairs(ours: Sequence[Seen], kernel: Sequence[Seen]) -> list[tuple[Seen | None, Seen | None]]:
-    """The actions of both, in order, up to the kernel's last line."""
+    """The actions of both subjects, in order, up to the kernel's last line."""
     last_line = kernel[-1].line if kernel else 0
     reached = [s for s in ours if s.line <= last_line]
     length = max(len(reached), len(kernel))

@@ -17,7 +17,7 @@ from tailback.core.text.plain import file_bytes, plain
 _MOST_INCLUDED = 8
 #: The longest file that is read, B.
 _MOST_BYTES = 4 << 20
-#: packetdrill's own tolerance, unless a script says another: config.c of google/packetdrill.
+#: packetdrill's default tolerance, unless a script sets another one (config.c of google/packetdrill).
 TOLERANCE_NS = 4_000_000
 #: packetdrill's tolerance as a share of the time since the step before.
 TOLERANCE_SHARE = 0.125
@@ -40,7 +40,7 @@ class Packet(msgspec.Struct, frozen=True):
     ecn: str | None = None
     ack: int | None = None
     window: int | None = None
-    #: `<...>`: its options are not compared.
+    #: Whether the options are `<...>` in the script, and are not compared.
     any_options: bool = False
     mss: int | None = None
     scale: int | None = None

@@ -43,13 +43,13 @@ class SentPacket:
 
 @dataclass(frozen=True)
 class Compares:
-    """The fields that a subject knows and that can be compared."""
+    """The fields that a subject has and that can be compared."""
 
     push: bool = False
     window: bool = False
     #: The options of a SYN.
     syn_options: bool = False
-    #: One of these options: the window scale of this host.
+    #: The window scale of this host, which is one of the options of a SYN.
     scale: bool = False
 
 
@@ -90,8 +90,8 @@ def runs(sent: Sequence[SentPacket], push: bool) -> list[tuple[str, int]]:
 
 
 def difference(want: Packet, pieces: Sequence[SentPacket], compares: Compares) -> str:
-    """How the pieces of one expected segment differ from it; empty if they are equal. Their bytes are those
-    expected."""
+    """The difference between one expected segment and the sent segments with the same bytes; empty if they are
+    equal."""
     first, last = pieces[0], pieces[-1]
     got = set(first.flags) - {"P", "F"} | set(last.flags) & {"P", "F"}
     wanted_flags = set(want.flags)

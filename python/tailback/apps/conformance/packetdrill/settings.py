@@ -1,8 +1,8 @@
-"""Maps a script's settings to a sender here, with one row for each setting. Also has the options that a connection
+"""Maps a script's settings to a sender here, with one row for each setting, and applies the options that a connection
 negotiates.
 
-A row names the parameters of `tcp` for each value, or says that senders here do not depend on the setting, or says what
-is not modelled. A setting without a row cannot be expressed here; the kernel takes all settings.
+A row names the parameters of `tcp` for each value, or notes that senders here do not depend on the setting, or names
+the part that is not modelled. A setting without a row cannot be expressed here; the kernel takes all settings.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class Row:
     name: str
     #: Parameters of `tcp` for each value.
     by_value: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    #: A parameter that takes the value, and how it is written.
+    #: A parameter that takes the value, and the form in which the value is written.
     parameter: str = ""
     form: str = "{}"
-    #: The reason why senders here do not depend on it.
+    #: The reason why senders here do not depend on the setting.
     without: str = ""
-    #: What is not modelled; noted beside the verdict.
+    #: The part that is not modelled, which is noted beside the verdict.
     lacks: str = ""
 
 
@@ -148,7 +148,7 @@ def setup(script: Script) -> Setup:
         elif names[1:] == ["TCP_MAXSEG"] and isinstance(value, list) and value and isinstance(value[0], int):
             mss = min(mss, max(value[0], 1))
     if tcp["ecn"] == "on" and not passive and not ecn_of_clients:
-        # A value of 2, the default, asks for nothing and agrees.
+        # With a value of 2, the default, a host does not request ECN but agrees to it.
         tcp["ecn"] = "off"
     shift = _agree(script, tcp, mss, scaling)
     _check_control(script, tcp)
@@ -182,8 +182,8 @@ def _check_control(script: Script, tcp: dict[str, Any]) -> None:
 
 
 def commands(script: Script) -> Iterator[tuple[int, Command]]:
-    """The settings of the connection, which stand above the first segment. Raises Refused for a later one, unless no
-    segment or call follows it."""
+    """The settings of the connection, which are before the first segment. Raises Refused for a later setting, unless no
+    segment or call follows the setting."""
     begun = carried = False
     last_step = max((i for i, s in enumerate(script.steps) if s.arrives or s.sends or s.call), default=0)
     for i, step in enumerate(script.steps):
@@ -193,7 +193,7 @@ def commands(script: Script) -> Iterator[tuple[int, Command]]:
             if not begun:
                 yield command.line, command
             elif command.set and command.set[0] == PREFIX + "tcp_ecn_option" and not carried:
-                # So far only SYNs had the option, and options of SYNs are not compared.
+                # Before this only SYNs had the option, and options of SYNs are not compared.
                 yield command.line, command
             elif i < last_step and (command.set or command.route):
                 raise Refused(command.line, command.text[:60], "a setting holds from the beginning of the connection")
@@ -233,7 +233,7 @@ def _of_row(name: str, value: str, line: int) -> Iterator[tuple[str, Any, str]]:
 
 
 def takes_nothing(qdisc: list[str]) -> bool:
-    """Whether a queue is set whose limit is 0."""
+    """Whether the command sets a queue with the limit 0."""
     return any(a == "limit" and b == "0" for a, b in pairwise(qdisc))
 
 

@@ -1,4 +1,4 @@
-"""Why this machine does not let a user have namespaces, and the one command that helps."""
+"""The reason why this machine does not let a user have namespaces, and the one command that allows them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 _SYS = Path("/proc/sys")
-#: What forbids them, its value then, and the command.
+#: The settings that forbid namespaces, each with the forbidding value and the command that changes it.
 _SETTINGS = (
     ("user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=10000"),
     ("user/max_net_namespaces", "0", "sysctl -w user.max_net_namespaces=10000"),
@@ -23,12 +23,12 @@ def in_container() -> bool:
     """Whether this process seems to be in a container."""
     if any(Path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv")):
         return True
-    # systemd and podman say so in small letters.
+    # systemd and podman set this variable, with a name in small letters.
     return bool(os.environ.get("container") or os.environ.get("KUBERNETES_SERVICE_HOST"))  # noqa: SIM112
 
 
 def remedy() -> str:
-    """The command that would allow namespaces, as far as it can be seen."""
+    """The command that would allow namespaces, as far as the cause can be seen."""
     for name, value, command in _SETTINGS:
         try:
             is_so = (_SYS / name).read_text(encoding="ascii").strip() == value

@@ -1,4 +1,5 @@
-"""One program behind a line, from beginning to end: networks, the box, the way out, the program, and what passed."""
+"""Runs one program behind a line, from beginning to end: networks, the box, the way out, the program, and the
+summary."""
 
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ from tailback.runs.live.behind.stage import Launch, ProgramEnd, ProgramStage, Us
 from tailback.runs.live.router import Refused
 from tailback.runs.live.session import LiveError, Side
 
-#: What the address of the far end is called, in the environment and as a host's name.
+#: The name of the far end's address, as a variable of the environment and as a host.
 FAR_VARIABLE, FAR_HOST = "TAILBACK_FAR", "far"
-#: The meter is drawn so often, s.
+#: The interval at which the meter is drawn, s.
 _TICK = 0.2
 _SYS = Path("/proc/sys")
-#: Settings that a program finds as they are outside, where a new network has others.
+#: Settings that are copied from outside, because a new network has other values.
 _AS_OUTSIDE = (
     "net/ipv4/tcp_congestion_control",
     "net/ipv4/tcp_ecn",
@@ -54,7 +55,7 @@ class Wishes:
     real_time: bool = True
     #: Called with the latest state of the box while the program runs.
     meter: Callable[[dict[str, Any]], None] | None = None
-    #: What the process of the box makes of its results.
+    #: The function that the process of the box applies to its results.
     finished: Callable[[Any], dict[str, Any]] = field(default=lambda _: {})
 
 
@@ -63,9 +64,9 @@ class Behind:
     """The result."""
 
     ended: passing.Ended
-    #: What `finished` has made of the results.
+    #: The return value of `finished`.
     passed: dict[str, Any]
-    #: What is not as outside, a sentence each.
+    #: The differences from a program outside, one sentence for each.
     notes: list[str]
     servers: list[dict[str, Any]]
     way: str
@@ -73,7 +74,7 @@ class Behind:
 
 
 class _Course:
-    """The parts of a run, each with what ends it."""
+    """The parts of a run, each with the function that ends it."""
 
     def __init__(self, wishes: Wishes) -> None:
         self.wishes = wishes
@@ -123,7 +124,7 @@ class _Course:
         return sides
 
     def _out(self, stack: contextlib.ExitStack, ways: network.WaysOut) -> None:
-        """The way out, and addresses that it leaves free."""
+        """The way out, and addresses that the way out does not use."""
         self.no_six = "the way out has no IPv6"
         pid = self.far.process.pid
         if not (ways.four or ways.six):
@@ -160,7 +161,7 @@ class _Course:
         ends = {self.near: (a.PROGRAM, a.FAR), self.far: (a.FAR, a.PROGRAM)}
         has_six = (_SYS / "net/ipv6").is_dir()
         for side, (own, other) in ends.items():
-            # Where the kernel has a queue of its own there, it must never be the one that drops.
+            # If the kernel has its own queue there, that queue must never drop packets.
             lines = uplink.up(DEVICE, f"mtu {mtu} txqueuelen 20000 multicast off")
             lines.append(f"addr add {a.of(own)}/32 dev {DEVICE}")
             lines.append(f"route add {a.of(other)} dev {DEVICE} src {a.of(own)}")
@@ -187,7 +188,7 @@ class _Course:
             self.notes.append(f"there is no IPv6 behind the line but to the far end: {self.no_six}")
 
     def _relay(self, stack: contextlib.ExitStack, resolvers: network.Resolvers) -> str:
-        """Who answers queries in the place of resolvers that only this machine reaches."""
+        """The process that answers queries in place of resolvers that only this machine can reach."""
         address = self.addresses.of(Addresses.FAR)
         if resolvers.near and self.way != "none":
             found = _order(self.far, listen=[address], port=53)
@@ -237,7 +238,7 @@ class _Course:
             passing.give_back(mask)
 
     def _firewall(self) -> None:
-        """Whether this machine's firewall has dropped what was to be forwarded."""
+        """Notes whether this machine's firewall has dropped packets that were to be forwarded."""
         if self.out is None:
             return
         asked, passed = self.out.forwarded()
@@ -251,7 +252,8 @@ class _Course:
 
 
 def _device(side: Side) -> int:
-    """Raises Refused with what helps where the process of a side may not have its network."""
+    """The device of a side. Raises Refused with the remedy if the process of the side is not allowed to make its
+    network."""
     try:
         return side.ready()[0]
     except LiveError as e:
@@ -278,7 +280,7 @@ def _setting(name: str) -> str | None:
 
 
 def _order(side: Side, **order: Any) -> list[int]:
-    """Let the process of a side do something in its network; descriptors that it opened."""
+    """Let the process of a side do something in its network. Returns the descriptors that the process opened."""
     side.tell({"order": True, **order})
     answer, descriptors = side.answer()
     if "refused" in answer:
@@ -287,7 +289,8 @@ def _order(side: Side, **order: Any) -> list[int]:
 
 
 def run(wishes: Wishes) -> Behind:
-    """Raises Refused where the machine does not allow it; LiveError, PartFailed, EngineError where a part failed."""
+    """Runs the command. Raises Refused if the machine does not allow it, and LiveError, PartFailed or EngineError if a
+    part failed."""
     with contextlib.ExitStack() as stack:
         return _Course(wishes).run(stack)
 

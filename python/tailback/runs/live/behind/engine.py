@@ -1,6 +1,6 @@
-"""The process of the box: it forwards between both devices in real time until it is told to stop, and answers with what
-passed. It is a child of the command that no signal of the terminal reaches, so the line goes on while the program is
-stopped.
+"""The process of the box: it forwards between both devices in real time until it gets the message to stop, and answers
+with the results. This process is a child of the command, and no signal of the terminal reaches it. The line therefore
+continues while the program is stopped.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from tailback import _core
 from tailback.runs.live.agent import Channel
 from tailback.runs.live.behind.line import LONGEST
 
-#: For so long before a packet is due, the box polls instead of sleeping, s.
+#: The time before a packet is due during which the box polls instead of sleeping, s.
 WATCH = 60e-6
-#: The state is told so often, s.
+#: The interval of messages with the state, s.
 _TELL_EVERY = 0.1
 
 
 class EngineError(RuntimeError):
-    """The box has failed; the text says why."""
+    """The box has failed. The text has the reason."""
 
 
 @dataclass
 class WhatPassed:
-    """What passed."""
+    """The results of the box."""
 
     quality: dict[str, Any]
     results: Any
-    #: For each flow: its first conversation, and how many there were.
+    #: For each flow: its first conversation, and the number of its conversations.
     had: dict[str, tuple[list[Any], int]]
     captured: int
 
@@ -45,7 +45,7 @@ class Engine:
     """The running box."""
 
     def __init__(self, box: Any, devices: tuple[int, int], real_time: bool, finished: Any) -> None:
-        """`finished`: what the process of the box does with its results; it answers with a document."""
+        """`finished` is the function that the process of the box applies to its results; it returns a document."""
         ours, theirs = socket.socketpair()
         states, tells = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.channel, self.states = Channel(ours), states
@@ -72,7 +72,7 @@ class Engine:
             self.channel.send({"begin": True})
 
     def poll(self) -> dict[str, Any]:
-        """The latest state. Raises EngineError where the box has ended."""
+        """The latest state. Raises EngineError if the box has ended."""
         while select.select([self.states], [], [], 0)[0]:
             data = self.states.recv(4096)
             if not data:
@@ -87,7 +87,7 @@ class Engine:
         return "its process was killed"
 
     def stop(self) -> dict[str, Any]:
-        """End the line, and what its process answers."""
+        """End the line, and return the answer of its process."""
         try:
             self.channel.end.shutdown(socket.SHUT_WR)
             answer, _ = self.channel.receive()
@@ -154,7 +154,7 @@ def _finite(state: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Busiest:
-    """The most that came out on each side within about a second."""
+    """The highest rate that came out on each side over about a second."""
 
     def __init__(self) -> None:
         self.since: tuple[float, int, int] = (0.0, 0, 0)

@@ -1,10 +1,10 @@
-"""Whether this machine forwards packets, for as long as a program is behind a line.
+"""Makes this machine forward packets for as long as a program is behind a line.
 
-Packets come back by the interfaces of this machine, and each of these has to forward. The kernel has a setting for each
-interface. Runs at the same time share it: the first changes it, the last puts back what was there. A process of its own
-keeps the setting, and puts it back when the command is gone, however it went. What was there stands in a file below
-/run, which all runs that need it have locked. So it is found even where all processes were killed: the next run, or
-`tailback doctor --clean`, puts it back.
+Packets come back by the interfaces of this machine, and each of these interfaces has to forward. The kernel has a
+setting for each interface. Parallel runs share the setting: the first run changes it, and the last one restores the old
+value. A separate process keeps the setting, and restores it when the command has ended in any way. The old values are
+in a file below /run, which is locked by all runs that need the setting. The file is therefore found even if all
+processes were killed. In this case the next run, or `tailback doctor --clean`, restores the settings.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-#: The first that this user may write; the second is for the root of a user namespace.
+#: Folders for this file; the first one that this user may write is used. The second is for the root of a user
+#: namespace.
 ROOMS = (Path("/run"), Path("/tmp"))
 _HEAD = "tailback-forwarding-"
-#: What ends together with the command has ended after this time, s.
+#: The time after which everything that ends with the command has ended, s.
 _WAIT_S = 1.0
-#: What the command says: that packets may be forwarded now, and that it ends by itself.
+#: The messages of the command: that packets may be forwarded now, and that the command ends by itself.
 _SET, _REGULAR = b"+", b"."
 _SETTINGS = "/proc/sys/net/"
 
@@ -33,7 +34,7 @@ def _room() -> Path:
 
 
 def file_of_network() -> Path:
-    """Where the settings of this network are kept."""
+    """The file in which the settings of this network are kept."""
     return _room() / f"{_HEAD}{os.stat('/proc/self/ns/net').st_ino}"
 
 
@@ -46,7 +47,7 @@ def _read(path: Path) -> str:
 
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
-    """One process at a time reads and changes the settings."""
+    """A lock under which only one process at a time reads and changes the settings."""
     import fcntl
 
     room = os.open(_room(), os.O_RDONLY)
@@ -58,8 +59,8 @@ def _alone() -> Iterator[None]:
 
 
 def _changed(fd: int) -> list[str]:
-    """The settings that runs have changed; all of them were 0. In a folder that all may write, a file may be another
-    user's: only settings of networks are taken from it."""
+    """The settings that runs have changed; all of them were 0. In a folder that all users may write, the file may be
+    another user's. Only settings of networks are therefore taken from the file."""
     names = os.pread(fd, 1 << 20, 0).decode("ascii", "replace").split()
     return [name for name in names if name.startswith(_SETTINGS) and ".." not in name]
 
@@ -76,13 +77,15 @@ def _last(fd: int) -> bool:
 
 
 def _begin(path: Path, settings: Sequence[str]) -> tuple[int, list[str]]:
-    """The descriptor whose lock says that they are needed, and those that were 0 before all runs."""
+    """The descriptor whose lock shows that this run needs the settings, and the settings that were 0 before all
+    runs."""
     import fcntl
 
     with _alone():
         fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         if _last(fd):
-            # What is written was left by runs that were killed: it was 0 if nobody has changed it since.
+            # The settings in the file were left by runs that were killed. These settings were 0 before, unless they
+            # have been changed since.
             left = [name for name in _changed(fd) if _read(Path(name)) == "1"]
             os.ftruncate(fd, 0)
             os.pwrite(fd, "".join(f"{name}\n" for name in left).encode(), 0)
@@ -112,8 +115,8 @@ def _end(path: Path, fd: int) -> None:
 
 
 def _forget_dead() -> bool:
-    """Remove the files of networks that are no more, such as those behind a line, whose keepers ended with it. Whether
-    there are files of other networks."""
+    """Remove the files of networks that have ended, such as networks behind a line, whose keepers ended with the line.
+    Returns whether there are files of other networks."""
     others = [p for p in _room().glob(f"{_HEAD}*") if p != file_of_network()]
     if not others:
         return False
@@ -132,7 +135,7 @@ def _forget_dead() -> bool:
 
 
 def put_back() -> bool:
-    """Put back what runs that were killed have left in this network; whether there was anything."""
+    """Restore the settings that killed runs have left in this network. Returns whether there were any."""
     path = file_of_network()
     try:
         with _alone():
@@ -148,7 +151,8 @@ class Keeper:
     """The process that keeps the settings."""
 
     def __init__(self, settings: Sequence[str]) -> None:
-        """Raises OSError where they cannot be kept. `opened`: those that `forward` changes, or another run has."""
+        """Raises OSError if the settings cannot be kept. `opened` has the settings that `forward` changes or another
+        run has changed."""
         self.end_, theirs = socket.socketpair()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -163,7 +167,7 @@ class Keeper:
         self.opened = self._answer()
 
     def forward(self) -> None:
-        """From now on packets are forwarded. Raises OSError where the settings cannot be changed."""
+        """Let packets be forwarded from now on. Raises OSError if the settings cannot be changed."""
         self.end_.send(_SET)
         self._answer()
 
@@ -180,7 +184,7 @@ class Keeper:
         return rest.split()
 
     def end(self) -> None:
-        """Put back what was there, if no other run needs it."""
+        """Restore the old values, if no other run needs the settings."""
         with contextlib.suppress(OSError):
             self.end_.send(_REGULAR)
         self.end_.close()
@@ -196,7 +200,8 @@ def _keep(theirs: socket.socket, settings: Sequence[str]) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
-    # The ends of others: where this process had them open, others would not see that the command is gone.
+    # Close the sockets of other processes. If this process kept them open, the others would not see that the command
+    # has ended.
     kept = theirs.fileno()
     os.closerange(3, kept)
     os.closerange(kept + 1, 4096)
@@ -207,7 +212,7 @@ def _keep(theirs: socket.socket, settings: Sequence[str]) -> None:
         theirs.sendall(f"refused {e.strerror} ({e.filename})\n".encode())
         return
     theirs.sendall(f"kept {' '.join(opened)}\n".encode())
-    # The socket is readable when the command is gone.
+    # The socket becomes readable when the command has ended.
     word = theirs.recv(1)
     if word == _SET:
         try:
@@ -219,7 +224,7 @@ def _keep(theirs: socket.socket, settings: Sequence[str]) -> None:
         word = theirs.recv(1)
     is_regular = word == _REGULAR
     _end(path, fd)
-    # What a killed command leaves ends with it, and not before it.
+    # The networks of a killed command end after the command, so this process waits.
     until = time.monotonic() + (0 if is_regular else _WAIT_S)
     while _forget_dead() and time.monotonic() < until:
         time.sleep(0.05)

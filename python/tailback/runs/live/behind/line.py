@@ -13,30 +13,31 @@ from typing import Any
 from tailback import _core
 from tailback.core.scenario.read import load_scenario
 
-#: The clock of a network goes no further than 78 hours, s.
+#: The longest run, s. The clock of a network ends after 78 hours.
 LONGEST = 3 * 86_400
-#: Conversations with a row and a queue of their own; later ones share the last.
+#: The number of conversations with their own row and queue. Later conversations share the last one.
 CONVERSATIONS = 2048
 GROUP = "conversation"
 LINK = "line"
 INSIDE, OUTSIDE = "inside", "outside"
-#: The buffer before a line of which nothing else is said, as `tailback home` assumes it.
+#: The buffer before a line without a given buffer, as in `tailback home`.
 ASSUMED_MODEM = "250ms"
-#: A shaper at home sends this share of the line's rate, so that packets wait in it and not in the modem.
+#: The share of the line's rate at which a shaper at home sends, so that packets wait in the shaper and not in the
+#: modem.
 SHAPED = 0.95
 #: The rate of a file of Mahimahi that has a line for each millisecond, until its first opportunity, bit/s.
 _MAHIMAHI_BPS = 12_032_000
-#: A buffer holds at least two full packets, bytes.
+#: The smallest buffer, bytes: two full packets.
 _LEAST_BUFFER = 3000
 
 
 class Unusable(ValueError):
-    """The given options are not a line; the text has the remedy."""
+    """The given options do not describe a line. The text has the remedy."""
 
 
 @dataclass(frozen=True)
 class LineAsked:
-    """The line as the command asks for it."""
+    """The line as the options of the command describe it."""
 
     down: str | None = None
     up: str | None = None
@@ -48,7 +49,7 @@ class LineAsked:
     trace_up: str | None = None
     marking: bool | None = None
     seed: int | None = None
-    #: The folder of the scenario's file, from which its traces are named.
+    #: The folder of the scenario's file. The paths of its traces are relative to this folder.
     folder: Path = Path()
     #: The nodes of a scenario at which the program and the outside are, as `INSIDE,OUTSIDE`.
     ends: str | None = None
@@ -62,7 +63,7 @@ def _parsed(option: str, parse: Callable[[str], Any], text: str) -> Any:
 
 
 def _pair(option: str, text: str) -> tuple[str, str]:
-    """Down and up, where one value is for both."""
+    """The values down and up; a single value is for both."""
     parts = [part.strip() for part in text.split(",")]
     if len(parts) > 2 or not all(parts):
         raise Unusable(f"{option} {text}: give one value, or two as DOWN,UP")
@@ -90,7 +91,7 @@ def _queue(text: str) -> Any:
 
 
 def _bytes(text: str, rate_bps: float) -> tuple[int, bool]:
-    """A buffer, and whether it is a time at the line's rate; else it is a size."""
+    """The bytes of a buffer, and whether it was given as a time at the line's rate and not as a size."""
     try:
         return int(_core.parse_time(text) * rate_bps / 8), True
     except ValueError:
@@ -108,7 +109,7 @@ def _buffer(text: str, rate_bps: float) -> str:
 
 
 def _is_mahimahi(path: Path) -> bool:
-    """A file with one whole number in each line."""
+    """Whether a file has one whole number in each line; only the first line is read."""
     with path.open(encoding="utf-8", errors="replace") as f:
         return f.readline().strip().isdigit()
 
@@ -131,17 +132,17 @@ def _rate(option: str, text: str | None, traced: str | None) -> int:
 
 
 def _conversations(inside: str, outside: str, rtt: str | None = None) -> dict[str, Any]:
-    """Places for the conversations of the program; their packets come from outside the scenario."""
+    """A group of flows for the conversations of the program, whose packets come from outside the scenario."""
     group = {"from": inside, "to": outside, "count": CONVERSATIONS, "transport": "udp"}
     group |= {"traffic": {"kind": "cbr", "rate": "1kbps"}, "start": f"{LONGEST - 1}s"}
     return group if rtt is None else {**group, "rtt": rtt}
 
 
 def of_options(asked: LineAsked) -> dict[str, Any]:
-    """The scenario of a line, as the document that a file would have."""
+    """The scenario of a line, in the form of a document."""
     if asked.ends is not None:
         raise Unusable("--ends names nodes of a scenario; give --scenario FILE with it")
-    # What is wrong is said before what is missing.
+    # Wrong options are reported before missing ones.
     rtt = _parsed("--rtt", _core.parse_time, asked.rtt or "0s")
     losses = [_share("--loss", share) for share in _pair("--loss", asked.loss)] if asked.loss else []
     modem = asked.modem or (None if asked.queue else ASSUMED_MODEM)
@@ -195,8 +196,8 @@ def ends_of(spec: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def of_file(base: Any, asked: LineAsked) -> tuple[dict[str, Any], list[str]]:
-    """The links and changes of a scenario that has been checked, with the program at its ends, and what is left out of
-    it, by key."""
+    """The links and changes of a checked scenario, with the program at its ends, and the keys of the parts that are
+    left out."""
     given = {"--down": asked.down, "--up": asked.up, "--queue": asked.queue, "--modem": asked.modem}
     given |= {"--loss": asked.loss, "--trace-down": asked.trace_down, "--trace-up": asked.trace_up}
     for option, value in given.items():
@@ -229,7 +230,7 @@ def of_file(base: Any, asked: LineAsked) -> tuple[dict[str, Any], list[str]]:
 
 
 def _assumed(asked: LineAsked) -> list[str]:
-    """What is to be said of a buffer that is a time at the rate of a trace, where that rate is not given."""
+    """Notes on buffers that are given as a time at the rate of a trace, if this rate is not given."""
     if asked.queue and not asked.modem:
         return []
     buffers = _pair("--modem", asked.modem or ASSUMED_MODEM)
@@ -248,7 +249,7 @@ def _assumed(asked: LineAsked) -> list[str]:
 
 
 def scenario(asked: LineAsked, base: Any | None, overrides: Sequence[str]) -> tuple[Any, list[str]]:
-    """The scenario of a run, and what is to be said of it. `base`: the user's, checked."""
+    """The scenario of a run, and notes on it. `base` is the user's checked scenario."""
     if base is None:
         document: dict[str, Any] = of_options(asked)
         notes = _assumed(asked)

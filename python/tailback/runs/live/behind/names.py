@@ -1,8 +1,8 @@
-"""Resolvers that only this machine can reach, such as 127.0.0.53, for a program in another network.
+"""Lets a program in another network use resolvers that only this machine can reach, such as 127.0.0.53.
 
-A process of this machine's network answers at the far end of the line: the sockets at which it listens are of that
-network, and it asks the resolver from here. So the queries pass the line. Datagrams and connections (RFC 1035 section
-4.2) are carried unread.
+A process of this machine's network answers at the far end of the line. This process listens at sockets of the far end's
+network, and asks the resolver from this machine's network. The queries therefore pass the line. Datagrams and
+connections (RFC 1035 section 4.2) are forwarded unread.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any
 
 from tailback import _core
 
-#: A query that has no answer after this time is forgotten, s.
+#: The time after which a query without an answer is dropped, s.
 _PATIENCE = 10.0
-#: Queries under way at once.
+#: The most queries at once.
 _MOST = 512
 
 
 def relay(sockets: list[socket.socket], server: str) -> int:
-    """Start the process: it answers at these sockets, of datagrams and of connections. Its number."""
+    """Start the process, which answers at these sockets of datagrams and connections. Returns the process ID."""
     parent = os.getpid()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -98,7 +98,7 @@ class _Relay:
     def _accept(self, at: socket.socket, _: object) -> None:
         near, _ = at.accept()
         far = socket.socket(self.family, socket.SOCK_STREAM)
-        # The resolver is on this machine; it answers at once.
+        # The resolver is on this machine, so it answers at once.
         far.settimeout(2)
         far.connect(self.server)
         self._wait_for(near, self._carry, far)

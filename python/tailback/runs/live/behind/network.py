@@ -1,4 +1,4 @@
-"""What this machine's network is: its ways out, its resolvers, and addresses that it does not use."""
+"""Reads the network of this machine: its ways out, its resolvers, and addresses that it does not use."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 
 from tailback.runs.live.router import Refused
 
-#: For benchmarks of network devices: 198.18.0.0/15 (RFC 2544) and 2001:2::/48 (RFC 5180). No host on the Internet has
-#: them, and programs prefer IPv6 and IPv4 as they do with public addresses, which is not so for private ones of IPv6.
+#: The addresses for benchmarks of network devices: 198.18.0.0/15 (RFC 2544) and 2001:2::/48 (RFC 5180). No host on the
+#: Internet has them. With these addresses programs choose between IPv6 and IPv4 as with public addresses; with private
+#: addresses of IPv6 they do not.
 _SPACE = ipaddress.IPv4Network("198.18.0.0/15")
 _SPACE6 = ipaddress.IPv6Network("2001:2::/48")
 _EACH, _EACH6 = 28, 64
@@ -23,12 +24,13 @@ RESOLV_CONF = Path("/etc/resolv.conf")
 
 @dataclass(frozen=True)
 class Addresses:
-    """Of one run: both families in a prefix each. The hosts in it have the same last number in both."""
+    """The addresses of one run: one prefix for each family. A host has the same last number in both prefixes."""
 
     four: ipaddress.IPv4Network
     six: ipaddress.IPv6Network
 
-    #: This machine, the far end towards it, the far end of the line, the program.
+    #: The host numbers of this machine, of the far end towards this machine, of the far end of the line, and of the
+    #: program.
     MACHINE, UPLINK, FAR, PROGRAM = 1, 2, 5, 6
 
     def of(self, host: int) -> str:
@@ -59,7 +61,7 @@ class WaysOut:
     taken: list[ipaddress.IPv4Network | ipaddress.IPv6Network]
 
     def free(self) -> list[Addresses]:
-        """Prefixes that no route of this machine touches, some of the first. Raises Refused where there are none."""
+        """The first prefixes that no route of this machine overlaps. Raises Refused if there are none."""
         prefixes: list[Addresses] = []
         used4 = [t for t in self.taken if isinstance(t, ipaddress.IPv4Network)]
         used6 = [t for t in self.taken if isinstance(t, ipaddress.IPv6Network)]
@@ -79,10 +81,10 @@ class WaysOut:
 
 
 def ways() -> WaysOut:
-    """Raises Refused without the command `ip` of iproute2."""
+    """The ways out of this machine. Raises Refused without the command `ip` of iproute2."""
     all_links = _ip("link", "show")
     if not all_links:
-        # Each network has a loopback.
+        # An empty list is an error, because each network has a loopback.
         raise Refused("the command `ip` does not answer in JSON, as that of busybox; install the package iproute2")
     routes = {family: _ip(family, "route", "show", "table", "all") for family in ("-4", "-6")}
     defaults = {family: [device for row in rows for device in _leads_out(row)] for family, rows in routes.items()}
@@ -100,7 +102,7 @@ def ways() -> WaysOut:
     return WaysOut(bool(defaults["-4"]), bool(defaults["-6"]), devices, min(mtu, 1500), taken)
 
 
-#: Half of all addresses, of which VPNs have two, is a default route too.
+#: The prefix length of a route for half of all addresses. VPNs set two such routes in place of a default route.
 _HALF = 1
 
 
@@ -118,9 +120,9 @@ def _leads_out(row: dict[str, Any]) -> list[str]:
 class Resolvers:
     """The contents of `/etc/resolv.conf`."""
 
-    #: Addresses that only this machine can reach: of its loopback, or of one of its links.
+    #: Addresses that only this machine can reach, on its loopback or on one of its links.
     near: list[str]
-    #: The lines with these replaced are those for the program.
+    #: The lines of the file. In the program's file these addresses are replaced.
     lines: list[str]
 
     def text(self, relay: str) -> str:

@@ -1,7 +1,8 @@
-"""Signals and the terminal on their way to the program, and its exit status on the way back.
+"""Passes signals and the terminal to the program, and the exit status of the program back.
 
-The program is in the process group of the command, so what a terminal sends reaches both. A signal to this process
-alone is passed on. The stage is another member of the group, and says whether the group got it as well.
+The program is in the process group of the command, so the signals of a terminal reach both. A signal to this process
+alone is passed to the program. The stage is another member of the group, and reports whether the whole group got the
+signal.
 """
 
 from __future__ import annotations
@@ -18,28 +19,29 @@ from typing import NoReturn
 
 from tailback.runs.live.behind.stage import NOT_EXECUTABLE, NOT_FOUND, PASSED, ProgramStage, numbers
 
-#: Within this time all members of a process group have a signal, s.
+#: The time within which a signal reaches all members of a process group, s.
 _TOGETHER = 0.05
-#: What the stage got longer ago was another signal, s: for one of the terminal it is not asked.
+#: A signal that reached the stage longer ago than this counts as another signal, s. The stage is not asked about
+#: signals of the terminal.
 _REMEMBERED = 0.5
-#: siginfo's origins of a signal that is from a process, not from the kernel (bits/siginfo-consts.h).
+#: The values of siginfo's `si_code` for a signal from a process and not from the kernel (bits/siginfo-consts.h).
 _FROM_PROCESS = (0, -1, -6)
-#: What is waited for: signals, and messages of the program's stage.
+#: The awaited signals: those for the program, and those that announce messages of the program's stage.
 _WAITED = {*PASSED, *numbers(("SIGCHLD", "SIGIO"))}
-#: After its time is over, the program has so long to end, s.
+#: The time that the program has to end after its time is over, s.
 GRACE = 5.0
 
 
 @dataclass
 class Ended:
-    """How the program ended, as `wait` says it."""
+    """How the program ended, with the status as from `wait`."""
 
     status: int
-    #: Processes that it left, which were ended.
+    #: The number of processes that the program left, which were then ended.
     left: int = 0
-    #: Why it could not begin; the status is that of a shell.
+    #: The reason why the program could not begin. The status is then that of a shell.
     why: str = ""
-    #: Whether it was ended because its time was over.
+    #: Whether the program was ended because its time was over.
     timed: bool = False
 
     @property
@@ -49,32 +51,32 @@ class Ended:
 
 
 class PartFailed(RuntimeError):
-    """What the program needs has ended before it."""
+    """A part that the program needs has ended before the program."""
 
 
 def take() -> tuple[frozenset[int], frozenset[int]]:
-    """From now on signals wait. Returns those that are ignored, and those that were blocked before."""
+    """Blocks signals, so that they wait. Returns the ignored signals, and the signals that were blocked before."""
     ignored = frozenset(n for n in PASSED if signal.getsignal(n) == signal.SIG_IGN and n not in _OF_PYTHON)
     before = frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED - ignored))
     for number in (signal.SIGIO, signal.SIGCHLD):
-        # A signal that is blocked and has a handler is not thrown away.
+        # The kernel does not discard a blocked signal that has a handler.
         signal.signal(number, lambda *_: None)
     return ignored, before
 
 
-#: Python ignores these itself.
+#: Signals that Python itself ignores.
 _OF_PYTHON = numbers(("SIGPIPE", "SIGXFSZ"))
 
 
 def give_back(mask: frozenset[int]) -> None:
-    """Signals do what they did before."""
+    """Restores the earlier effect of signals."""
     while signal.sigtimedwait(_WAITED, 0) is not None:
         pass
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _signalled(channel_fd: int) -> None:
-    """A message on this descriptor is a signal too."""
+    """Makes a message on this descriptor raise a signal."""
     import fcntl
 
     fcntl.fcntl(channel_fd, fcntl.F_SETOWN, os.getpid())
@@ -83,7 +85,8 @@ def _signalled(channel_fd: int) -> None:
 
 
 def until_it_ends(stage: ProgramStage, seconds: float | None, tick: Callable[[], None], tick_s: float) -> Ended:
-    """Wait for the program. `tick` is called after signals and about every `tick_s`. What it raises ends the wait."""
+    """Wait for the program. `tick` is called after signals and about every `tick_s`. An exception of `tick` ends the
+    wait."""
     _signalled(stage.channel.fileno())
     begin, ended_by_us = time.monotonic(), 0
     heard: dict[int, float] = {}
@@ -115,8 +118,8 @@ def until_it_ends(stage: ProgramStage, seconds: float | None, tick: Callable[[],
 
 
 def _group_heard(stage: ProgramStage, number: int, heard: dict[int, float]) -> bool:
-    """Whether the whole group got this signal. Other messages of the stage are kept. `heard`: when the stage got
-    each signal last."""
+    """Whether the whole group got this signal. Other messages of the stage are kept for later. `heard` has the time at
+    which the stage last got each signal."""
     now = time.monotonic()
     if now - heard.pop(number, -math.inf) < _REMEMBERED:
         return True
@@ -154,8 +157,8 @@ def _read(words: list[str], stage: ProgramStage, heard: dict[int, float]) -> End
 
 
 def _stop_too(stage: ProgramStage) -> None:
-    """The program is stopped, by a key or by itself: the shell that waits for this process is to know."""
-    # A key stops this process as well; then a signal to go on is here already.
+    """Stops this process too after the program was stopped by a key or by itself, so that the waiting shell sees it."""
+    # A key stops this process as well. In this case a signal to continue has already arrived.
     if signal.sigtimedwait({signal.SIGCONT}, 0) is None:
         os.kill(os.getpid(), signal.SIGSTOP)
         signal.sigtimedwait({signal.SIGCONT}, 0)
@@ -163,7 +166,7 @@ def _stop_too(stage: ProgramStage) -> None:
 
 
 def own_the_terminal() -> None:
-    """A program that was the terminal's foreground may not have given it back."""
+    """Makes this process the foreground of the terminal again, if the program was and did not give this back."""
     try:
         fd = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
     except OSError:
@@ -177,7 +180,7 @@ def own_the_terminal() -> None:
 
 
 def end_as(ended: Ended) -> NoReturn:
-    """This process ends as the program did."""
+    """Ends this process in the same way as the program ended."""
     if os.WIFSIGNALED(ended.status):
         import resource
 

@@ -15,9 +15,9 @@ from tailback.runs.live.behind.engine import WhatPassed
 from tailback.runs.live.behind.line import GROUP
 from tailback.runs.result import Result
 
-#: A run is not to be trusted where one packet in a hundred was written later than this, s.
+#: A run is not reliable if one packet in a hundred was written later than this, s.
 MOST_LATENESS = 0.001
-#: Most flows in the text; the document has all.
+#: The most flows in the text. The document has all flows.
 _MOST_SHOWN = 20
 _PROTOCOLS = {1: "icmp", 6: "tcp", 17: "udp", 58: "icmpv6"}
 _WAITS = ("sojourn_p50_s", "sojourn_p95_s", "sojourn_p99_s", "sojourn_max_s")
@@ -53,7 +53,7 @@ def _reasons(losses: Sequence[Mapping[str, Any]], link: str, event: str) -> dict
 
 
 def document(answer: WhatPassed, scenario: Any) -> dict[str, Any]:
-    """All that passed. Rates are those of IP packets over the whole run."""
+    """The document of all packets on the line. Rates are those of IP packets over the whole run."""
     q, time_s = answer.quality, max(answer.quality["time_s"], 1e-9)
     losses = list(answer.results.losses.rows())
     queues = []
@@ -128,7 +128,7 @@ def _way(row: Mapping[str, Any], head: str) -> dict[str, Any]:
 
 
 def save(answer: WhatPassed, scenario: Any, out: str) -> None:
-    """The tables of the run, and its scenario to run again."""
+    """Writes the tables of the run, and its scenario, with which the run can be repeated."""
     Result(answer.results, scenario).save(out)
 
 
@@ -143,7 +143,7 @@ def files(out: str) -> list[str]:
 
 
 def give(paths: Sequence[str], user: int, group: int) -> None:
-    """These files and folders belong to the user who called `sudo`."""
+    """Makes the user who called `sudo` the owner of these files and folders."""
     for path in paths:
         os.chown(path, user, group, follow_symlinks=False)
 

@@ -1,4 +1,4 @@
-"""What is started at the far end of the line, where it stands in the outside's place."""
+"""Starts servers at the far end of the line, in place of servers outside."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from tailback.runs.live.behind.stage import Launch, ProgramEnd, ProgramStage
 
-#: A server has so long to listen before the program begins, s.
+#: The time that a server has to listen before the program begins, s.
 WAIT_S = 5.0
 _LISTENS = "0A"
 
@@ -22,7 +22,7 @@ _LISTENS = "0A"
 class Server:
     said: str
     stage: ProgramStage
-    #: How it ended, where it did before the program.
+    #: How the server ended, if it ended before the program.
     ended: str | None = None
 
     def poll(self) -> None:
@@ -43,7 +43,8 @@ class Server:
 
 
 def words(said: str) -> list[str]:
-    """Of a command of a shell: its own, or a line for `sh` where it has more than words. Raises ValueError."""
+    """The words of a shell's command. A command that has more than plain words becomes a line for `sh`. Raises
+    ValueError."""
     found = shlex.split(said)
     if not found:
         raise ValueError("it has no words")
@@ -59,7 +60,7 @@ def start(said: str, place: ProgramEnd, environment: Mapping[str, str]) -> Serve
 
 
 def sockets(pid: int) -> int:
-    """How many sockets of this network wait for others: connections, and datagrams."""
+    """The number of sockets of this network that wait for connections, and the number that wait for datagrams."""
     found = 0
     for name in ("tcp", "tcp6", "udp", "udp6"):
         with contextlib.suppress(OSError):
@@ -69,8 +70,8 @@ def sockets(pid: int) -> int:
 
 
 def wait(servers: Sequence[Server], pid: int, before: int) -> bool:
-    """Until the network of this process has a socket more for each server, or a server has ended. Whether it was so in
-    time."""
+    """Waits until the network of this process has one more socket for each server, or a server has ended. Returns
+    whether this happened in time."""
     until = time.monotonic() + WAIT_S
     while sockets(pid) - before < len(servers):
         for server in servers:

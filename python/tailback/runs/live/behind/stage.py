@@ -1,10 +1,11 @@
-"""A program in the namespaces of one end of the line, with processes and mounts of its own.
+"""Starts a program in the namespaces of one end of the line, with its own namespaces of processes and mounts.
 
     this process -- stage -- the first process of the namespace -- the program
                     (in the user's process group, as the program is)
 
-The kernel ends all processes of a namespace of processes with its first, however far they have forked. The first ends
-with the program, and with this process, even when that is killed. Mounts vanish with the last process that sees them.
+The kernel ends all processes of a process namespace, with all their children, when its first process ends. The first
+process ends when the program or this process ends, even if this process is killed. Mounts vanish with the last process
+that sees them.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from typing import Any, NoReturn
 
 from tailback import _core
 
-#: Exit statuses of a shell for a command that is not there, or cannot be run.
+#: Exit statuses of a shell for a command that does not exist, and for one that cannot be run.
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
-#: Sockets by which programs resolve names elsewhere than in their own network.
+#: Sockets by which programs resolve names outside their own network.
 _ELSEWHERE = ("/run/systemd/resolve/io.systemd.Resolve", "/run/nscd/socket", "/var/run/nscd/socket")
-#: Where the files of a program are made, before they are shown in their places.
+#: The folder in which the files of a program are made, before they are mounted in their places.
 _ROOM = Path("/tmp")
 
-#: Signals that are not for the program, or that the kernel gives to it by itself.
+#: Signals that are not for the program, or that the kernel sends to the program by itself.
 _NOT_PASSED = (
     *("SIGKILL", "SIGSTOP", "SIGCHLD", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGIO"),
     *("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGSYS", "SIGTRAP"),
@@ -46,7 +47,7 @@ PASSED = sorted(int(number) for number in signal.valid_signals() if number not i
 
 @dataclass(frozen=True)
 class User:
-    """Who a program runs as, where that is not the user of this process."""
+    """The user of a program, if it is not the user of this process."""
 
     name: str
     number: int
@@ -75,7 +76,7 @@ def who_called_sudo() -> User | None:
 class ProgramEnd:
     """The end of the line at which a program runs."""
 
-    #: A process in its network, and whether that is in a user namespace of its own.
+    #: A process in the network of this end, and whether that network has its own user namespace.
     pid: int
     has_user_namespace: bool
     #: Contents of files that the program sees in place of this machine's.
@@ -88,13 +89,13 @@ class Launch:
     """The settings for starting a program."""
 
     environment: Mapping[str, str]
-    #: Descriptors for its input, output and errors.
+    #: Descriptors for the program's input, output and errors.
     standard: tuple[int, int, int] = (0, 1, 2)
-    #: It is no part of the user's process group, and hears no signals of the terminal.
+    #: Whether the program is outside of the user's process group, and gets no signals of the terminal.
     apart: bool = False
     #: Signals that were ignored when the command began.
     ignored: frozenset[int] = frozenset()
-    #: What was blocked when it began.
+    #: Signals that were blocked when the command began.
     mask: frozenset[int] = frozenset()
 
 
@@ -104,7 +105,7 @@ class ProgramStage:
 
     def __init__(self, place: ProgramEnd, words: Sequence[str], settings: Launch) -> None:
         self.words = words
-        #: Messages that were read and are not yet said.
+        #: Messages that were read and not yet returned by `said`.
         self.kept: list[list[str]] = []
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.channel = ours
@@ -121,7 +122,7 @@ class ProgramStage:
             self.channel.send(text.encode())
 
     def said(self, wait_s: float | None = 0.0) -> list[str] | None:
-        """The words of the next message; nothing where there is none in this time. Raises EOFError when all is over."""
+        """The words of the next message; None if there is none in this time. Raises EOFError after the last message."""
         if self.kept:
             return self.kept.pop(0)
         try:
@@ -135,12 +136,13 @@ class ProgramStage:
         return data.decode().split()
 
     def end(self) -> None:
-        """All its processes end now."""
+        """Ends all processes of the program."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
-        # The first process of the namespace is the last that has the other end; it goes when all others have gone.
+        # The first process of the namespace is the last one that has the other end of the channel. The first process
+        # ends when all others have ended.
         with contextlib.suppress(EOFError, OSError):
             while self.said(5.0) is not None:
                 pass
@@ -148,7 +150,7 @@ class ProgramStage:
 
 
 def _leave(ours: socket.socket, what: Any, *given: Any) -> NoReturn:
-    """The life of a child of this process: it never returns to what its parent was doing."""
+    """Runs `what` in a child of this process, and ends the child, so that it never continues the code of its parent."""
     try:
         ours.close()
         what(*given)
@@ -160,7 +162,8 @@ def _leave(ours: socket.socket, what: Any, *given: Any) -> NoReturn:
 
 
 def _stage(parent: int, place: ProgramEnd, words: Sequence[str], settings: Launch, channel: socket.socket) -> None:
-    """Between this process and the namespace: enters it, and tells which signals the process group gets."""
+    """The process between this process and the namespace. This process enters the namespace, and reports the signals
+    that the process group gets."""
     _core.end_with_parent()
     if os.getppid() != parent:
         return
@@ -198,7 +201,8 @@ def _first(alive: int, place: ProgramEnd, words: Sequence[str], settings: Launch
     """The first process of the namespace: it waits for all others."""
     try:
         _core.end_with_parent()
-        # Its parent is outside of the namespace and has no number in it; this pipe has an end as soon as it is gone.
+        # The parent is outside of the namespace and has no process ID in it. This pipe becomes readable as soon as the
+        # parent has ended.
         if select.select([alive], [], [], 0)[0]:
             os._exit(1)
         for number in PASSED:
@@ -216,12 +220,13 @@ def _first(alive: int, place: ProgramEnd, words: Sequence[str], settings: Launch
 
 
 def _look(place: ProgramEnd) -> bool:
-    """What the program sees of files: its own processes and its own resolvers. Whether `/proc` is its own."""
+    """Mounts the files that the program sees: its own processes and its own resolvers. Returns whether `/proc` is its
+    own."""
     fresh = True
     try:
         _core.mount_new("proc", "/proc")
     except OSError:
-        # In a container that hides parts of it; programs then see the numbers of the processes outside.
+        # A container hides parts of `/proc`. Programs then see the process IDs outside of the namespace.
         fresh = False
     files = {name: text for name, text in place.files.items() if os.path.exists(name)}
     if files:
@@ -265,7 +270,7 @@ def _program(place: ProgramEnd, words: Sequence[str], settings: Launch, channel:
     os._exit(NOT_FOUND)
 
 
-#: Where the environment says who the user is, until the program begins.
+#: The variables of the environment with the user and the group, until the program begins.
 _USER, _GROUP = "TAILBACK_USER", "TAILBACK_GROUP"
 
 
@@ -275,7 +280,7 @@ def with_user(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _wait(program: int, channel: socket.socket, fresh: bool) -> NoReturn:
-    """Reap, pass signals to the program, and tell how it ended."""
+    """Reap processes, pass signals to the program, and report how the program ended."""
     woken, wake = os.pipe()
     for fd in (woken, wake):
         os.set_blocking(fd, False)

@@ -1,11 +1,11 @@
-"""The way out with root's privilege: a veth from the far end to this machine, which forwards and masquerades.
+"""Makes the way out with root's privilege: a veth from the far end to this machine, which forwards and masquerades.
 
     program -- line -- far end, uplink ==veth== tailback-x, this machine -- its interfaces
 
-What is made in this machine's network ends with the processes that hold it: the veth with the network of the far end,
-its addresses and routes with the veth, and the table of nftables with the process of `nft` that owns it (`flags owner`,
-Linux 5.12), which ends with this one. Only the forwarding of other interfaces is put back by a process
-(`forwarding.py`).
+Everything that is made in this machine's network ends with the processes that own it. The veth ends with the network of
+the far end, and its addresses and routes end with the veth. The table of nftables ends with the process of `nft` that
+owns it (`flags owner`, Linux 5.12), and that process ends with this one. Only the forwarding of other interfaces is
+restored by a process (`forwarding.py`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tailback.runs.live.router import Refused
 #: The name of the veth in the network of the far end.
 FAR_NAME = "uplink"
 PREFIX = "tailback-"
-#: Of the two ends of the veth: neighbours are asked for from an address of the link.
+#: The link-local addresses of the two ends of the veth, because neighbour discovery uses an address of the link.
 _LINK6 = ("fe80::1", "fe80::2")
 _SYS = Path("/proc/sys/net")
 _WAIT_NFT_S = 5.0
@@ -44,13 +44,13 @@ def batch(lines: Iterable[str]) -> None:
 
 
 def _ip(*words: str) -> str:
-    """What `ip` complains of; nothing if it did what it was told."""
+    """The error message of `ip`; empty if the commands succeeded."""
     done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
     return done.stderr.strip() if done.returncode else ""
 
 
 def up(name: str, words: str) -> list[str]:
-    """Commands of `ip` that set an interface up, which makes itself no address of IPv6."""
+    """Commands of `ip` that set an interface up. The interface makes no IPv6 address for itself."""
     quiet = [f"link set {name} addrgenmode none"] if (_SYS / "ipv6").is_dir() else []
     return [*quiet, f"link set {name} {words} up"]
 
@@ -64,8 +64,9 @@ def needs_nft() -> None:
 
 
 def _settings(ways: WaysOut) -> tuple[list[str], str]:
-    """What has to be 1 for packets to come back, and why there is no IPv6; nothing where there is."""
-    # Those of other runs forward already, or will; their runs see to it.
+    """The settings that have to be 1 for packets to come back, and the reason why there is no IPv6; empty if there is
+    IPv6."""
+    # The interfaces of other runs are left to those runs, which make them forward.
     devices = [device for device in ways.devices if not device.startswith(PREFIX)]
     settings = [f"{_SYS}/ipv4/conf/{device}/forwarding" for device in devices]
     if not (_SYS / "ipv6").is_dir():
@@ -88,7 +89,7 @@ class Uplink:
     """The way out of one run."""
 
     def __init__(self, far_pid: int, ways: WaysOut) -> None:
-        """Raises Refused, and leaves nothing then."""
+        """Raises Refused, and then leaves nothing behind."""
         needs_nft()
         self.name = f"{PREFIX}{secrets.token_hex(3)}"
         self.keeper: Keeper | None = None
@@ -109,7 +110,7 @@ class Uplink:
         a = self.addresses
         try:
             self.keeper = Keeper(settings)
-            # Nothing is forwarded before the rules are there that stop what is not the program's.
+            # Nothing is forwarded before the rules exist that stop packets of others than the program.
             self._own_table(self.keeper.opened)
             self.keeper.forward()
             for name in (f"ipv4/conf/{self.name}/forwarding", f"ipv6/conf/{self.name}/force_forwarding"):
@@ -129,7 +130,7 @@ class Uplink:
             ])  # fmt: skip
 
     def _claim(self, ways: WaysOut) -> Addresses:
-        """The first prefix whose route the kernel takes: of two runs that begin at once only one gets it."""
+        """The first prefix whose route the kernel accepts. Of two runs that begin at once, only one gets the route."""
         batch(up(self.name, f"mtu {self.mtu}"))
         why = ""
         for a in ways.free():
@@ -140,13 +141,13 @@ class Uplink:
         raise Refused(f"`ip` adds no route for the way out: {why}; other runs may have taken what was free: try again")
 
     def _own_table(self, opened: list[str]) -> None:
-        """Masquerade, let only answers in, and count what the firewall of this machine lets through. Where packets are
-        forwarded only because of this run, nothing else is."""
+        """Masquerade, let only answers in, and count the packets that the firewall of this machine lets through. If
+        packets are forwarded only because of this run, all other packets are stopped."""
         a, name = self.addresses, self.name
         answers = "ct state established,related accept"
         others = [f"oifname {name} {answers}", f"oifname {name} drop"]
         for family in ("ipv4", "ipv6"):
-            # What the machine forwards anyway, such as packets of containers, may be of one family alone.
+            # The machine may already forward packets of one family only, such as those of containers.
             head = f"{_SYS}/{family}/conf/"
             if devices := [json.dumps(path.split("/")[-2]) for path in opened if path.startswith(head)]:
                 come = f"meta nfproto {family} iifname {{ {', '.join(devices)} }}"
@@ -189,7 +190,7 @@ class Uplink:
             )
 
     def far_commands(self) -> list[str]:
-        """Of `ip`, in the network of the far end."""
+        """Commands of `ip` in the network of the far end."""
         a = self.addresses
         lines = [
             *up(FAR_NAME, f"mtu {self.mtu}"),
@@ -207,7 +208,8 @@ class Uplink:
         return lines
 
     def forwarded(self) -> tuple[int, int]:
-        """Packets of the program that came to this machine to be forwarded, and those that its firewall let through."""
+        """The number of packets of the program that came to this machine to be forwarded, and of those that the
+        firewall let through."""
         return (self._counted("before"), self._counted("after"))
 
     def _counted(self, chain: str) -> int:
@@ -218,21 +220,21 @@ class Uplink:
         _ip("link", "del", self.name)
         if self.keeper is not None:
             self.keeper.end()
-        # The rules go last: until then the machine forwards.
+        # The rules are removed last, because the machine forwards until then.
         if self.nft is not None:
             self.nft.kill()
             self.nft.communicate()
 
 
 def firewall() -> str:
-    """The chain of nftables that drops forwarded packets, as `family table chain`; nothing where none is seen."""
+    """The chain of nftables that drops forwarded packets, as `family table chain`; empty if no such chain is found."""
     for item in _nft("list", "chains"):
         chain = item.get("chain", {})
         if chain.get("hook") != "forward" or chain["table"].startswith(PREFIX):
             continue
         name = (chain["family"], chain["table"], chain["name"])
         rules = [item["rule"]["expr"] for item in _nft("list", "chain", *name) if "rule" in item]
-        # A last rule that has no condition is a policy too.
+        # A last rule without a condition has the effect of a policy.
         rest = [word for e in (rules[-1] if rules else []) for word in e if word not in ("counter", "log")]
         if chain.get("policy") == "drop" or rest in (["drop"], ["reject"]):
             return " ".join(name)
@@ -240,7 +242,8 @@ def firewall() -> str:
 
 
 def _nft(*words: str) -> list[dict[str, Any]]:
-    """What nft lists. Tables are not asked for: nft 1.0.6 prints any bytes as the flags of one that has an owner."""
+    """The list that nft prints. Tables are left out, because nft 1.0.6 prints arbitrary bytes as the flags of a table
+    with an owner."""
     done = subprocess.run(["nft", "-j", *words], capture_output=True, text=True, check=False)
     found: list[dict[str, Any]] = [] if done.returncode else json.loads(done.stdout)["nftables"]
     return found

@@ -1,7 +1,7 @@
-"""The way out without privilege: `pasta` or `slirp4netns`, which is the far end's other neighbour.
+"""Makes the way out without privilege, by `pasta` or `slirp4netns`, which is the far end's other neighbour.
 
-Either opens ordinary sockets of this user for what the far end sends. So connections end in it: what fills the line's
-queue on the way down is its TCP, not that of the server.
+Each of the two opens ordinary sockets of this user for the packets of the far end. Connections therefore end in this
+program. On the way down its TCP fills the line's queue, and not the TCP of the server.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from tailback.runs.live.router import Refused
 NAMES = ("pasta", "slirp4netns")
 FAR_NAME = "uplink"
 _WAIT_S = 5.0
-#: The address of Ethernet of pasta's side of the link: any that is locally administered.
+#: The Ethernet address of pasta's side of the link. Any locally administered address works.
 _NEIGHBOUR = "02:00:00:00:00:01"
-#: The far end masquerades, as neither of both programs knows the program's addresses.
+#: The far end masquerades, because neither pasta nor slirp4netns has the program's addresses.
 TABLE = (
     "table inet tailback { chain out { type nat hook postrouting priority srcnat; "
     f"oifname {FAR_NAME} masquerade; }}; }};\n"
@@ -30,7 +30,8 @@ TABLE = (
 
 
 def chosen(is_nested: bool) -> str | None:
-    """The installed one. Data do not arrive through a pasta (of March 2023) whose own way out is another."""
+    """The installed one of the two. No data arrive through a pasta (of March 2023) whose own way out is another
+    pasta."""
     names = NAMES[::-1] if is_nested else NAMES
     return next((name for name in names if shutil.which(name)), None)
 
@@ -39,9 +40,9 @@ def words(name: str, pid: int) -> list[str]:
     if name == "pasta":
         nothing = [word for option in ("-t", "-u", "-T", "-U") for word in (option, "none")]
         spaces = ["--userns", f"/proc/{pid}/ns/user", "--netns", f"/proc/{pid}/ns/net"]
-        # As root it would be another user, who may not enter our namespaces.
+        # Started by root, the program would change to another user, who may not enter our namespaces.
         same = ["--runas", f"{os.getuid()}:{os.getgid()}"] if os.getuid() == 0 else []
-        # The way out of a program behind another line has no address of Ethernet that could be taken.
+        # Behind another line, the way out has no Ethernet address that could be copied.
         how = ["--foreground", "--quiet", "--config-net", "--no-map-gw", "--mac-addr", _NEIGHBOUR, "-I", FAR_NAME]
         return ["pasta", *same, *how, *nothing, *spaces]
     return ["slirp4netns", "--configure", "--mtu=1500", "--disable-host-loopback", str(pid), FAR_NAME]
@@ -67,7 +68,7 @@ class UserspaceWay:
 
 
 def start(name: str, pid: int) -> UserspaceWay:
-    """Attach it to the network of this process. Raises Refused."""
+    """Attach the program to the network of this process. Raises Refused."""
     process = subprocess.Popen(
         words(name, pid),
         stdin=subprocess.DEVNULL,
@@ -88,7 +89,7 @@ def start(name: str, pid: int) -> UserspaceWay:
 
 
 def _is_there(pid: int) -> bool:
-    """Whether the interface is there and has a route of its own."""
+    """Whether the interface exists and has its own route."""
     with contextlib.suppress(OSError):
         routes = Path(f"/proc/{pid}/net/route").read_text(encoding="ascii").splitlines()[1:]
         six = Path(f"/proc/{pid}/net/ipv6_route").read_text(encoding="ascii").splitlines()

@@ -1,4 +1,4 @@
-"""Measures of a queue that is to be kept short: what the line did, what that cost, how the queue swung."""
+"""Measures of a queue that is to be kept short: the use of the line, the losses, and the swings of the queue."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from tailback.study.measures import RunView, measure
 
-#: A queue that has fallen to this share of its peak has left its first build-up behind.
+#: The share of its peak to which a queue falls at the end of its first build-up.
 FALLEN = 0.5
 
 
 def _line(run: RunView) -> tuple[float, float]:
-    """Utilisation and loss rate of the studied link, 0 to 1."""
+    """The utilisation and the loss rate of the studied link, 0 to 1."""
     row = run.link_row()
     return float(row["utilisation"]), float(row["loss_rate"])
 
@@ -39,7 +39,7 @@ def queueing_delay(run: RunView, klass: str) -> float:
 
 
 def managed(run: RunView) -> tuple[np.ndarray, np.ndarray]:
-    """The queue that the AQM manages, at the recorded instants: of AAQM the first of its two stores."""
+    """The queue that the AQM manages, at the recorded instants. For AAQM it is the first of its two stores."""
     t, inside = run.probe("inside")
     return (t, inside) if len(t) else run.probe("queue")
 
@@ -57,9 +57,10 @@ def queue_cv(run: RunView, klass: str) -> float:
 
 
 def first_build_up(q: np.ndarray) -> int:
-    """Where the queue first equals the peak of its first build-up, which lasts until it has fallen by half.
+    """The position at which the queue first equals the peak of its first build-up. The build-up lasts until the queue
+    has fallen by half.
 
-    Single packets that come and go are no build-up: the peak has more than one packet.
+    Single packets that come and go are no build-up, so the peak has more than one packet.
     """
     peak = 0
     for i, x in enumerate(q):

@@ -1,4 +1,5 @@
-"""Measures beside arithmetic: RED's ramp with a held average, what is lost by colour, one mark in the load of many."""
+"""Measures to compare with arithmetic: RED's ramp with a constant average, the loss of each colour, and one mark in the
+load of many."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def ramp_gap(run: RunView, klass: str) -> float:
 
 
 def _lost(run: RunView, colour: str, key: str) -> float:
-    """Drops of a colour at the studied link, of what the set's options say is offered of it (Mb/s)."""
+    """The drops of a colour at the studied link, as a share of its offered load in the set's options (Mb/s)."""
     t = run.losses
     of_colour = (t["link"] == run.link) & (t["event"] == "drop") & (t["colour"].astype(str) == colour)
     offered = float(run.options[key]) * 1e6 * float(run.options["seconds"])

@@ -1,6 +1,7 @@
-"""Measures of what TCP sends again: how much, how losses lie, how long a repair takes, what a loss at the end costs.
+"""Measures of TCP's retransmissions: their number, the pattern of losses, the time of a repair, and the cost of a loss
+at the end.
 
-The set of runs logs drops; greedy flows record `phase` on change; short transfers are bursts, one a flow, of
+The set of runs logs drops. Greedy flows record `phase` on change. Short transfers are bursts, one for each flow, of
 `options.segments` segments of `options.payload_bytes`.
 """
 
@@ -12,14 +13,14 @@ from tailback.study.measures import RunView, measure
 
 from .swings import runs_of
 
-#: Losses among so many last segments of a transfer are at its end: too few follow to repair them fast.
+#: The number of last segments of a transfer that are its end. Too few segments follow these for a fast repair.
 LAST = 5
-#: A run of drops has so many packets of one flow.
+#: The number of packets of one flow in a run of drops.
 RUN = 3
 
 
 def lost(run: RunView) -> dict[str, np.ndarray]:
-    """Numbers of the segments dropped at the studied link, by flow, each once."""
+    """The numbers of the segments that were dropped at the studied link, by flow, each once."""
     log = run.log
     keep = (log["link"] == run.link) & (log["event"] == "drop")
     flows, numbers = log["flow"][keep].astype(str), log["sequence"][keep].astype(np.int64)
@@ -56,7 +57,7 @@ def repair_time(run: RunView, klass: str) -> float:
 
 
 def _at_end(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
-    """Of the transfers of the class: which ended, and which lost one of their last segments."""
+    """For the transfers of the class: which of them ended, and which lost one of their last segments."""
     in_class = run.of(klass)
     first = (int(run.options["segments"]) - LAST) * int(run.options["payload_bytes"])
     late = {flow for flow, n in lost(run).items() if (n > first).any()}

@@ -1,8 +1,9 @@
-"""Measures of a router's decisions: how soon a source cuts its window after one, and for how many flows there is state.
+"""Measures of a router's decisions: the time from a decision to the cut of the source's window, and the number of flows
+with state.
 
-For the first the set of runs logs drops and marks (`log_drops = true`) and records the senders' `ssthresh` on change;
-its option `back_s` is the time from the queue to the receiver and back to the sender on an empty path. For the second
-it records `active` and `queue`.
+For the first measure the set of runs logs drops and marks (`log_drops = true`), and records the senders' `ssthresh` on
+change. Its option `back_s` is the time from the queue to the receiver and back to the sender on an empty path. For the
+second measure the set records `active` and `queue`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from tailback.study.measures import RunView, measure
 
 
 def delays(run: RunView) -> tuple[np.ndarray, int]:
-    """From the decision to the cut (s), for each cut with a decision before it; and how many cuts there were.
+    """The time from the decision to the cut (s), for each cut with a decision before it; and the number of cuts.
 
-    The decision is the latest one about a packet of that flow that the sender can have learned of by then.
+    The decision is the latest one about a packet of that flow of which the sender can have got the signal by then.
     """
     return_delay = float(run.options["back_s"])
     log, s = run.log, run.series

@@ -1,7 +1,9 @@
-"""Measures of what a sudden change does to a queue: a burst, or a rate that falls, from drops and recordings.
+"""Measures of the effect of a sudden change on a queue, from drops and recordings. The change is a burst or a fall of
+the rate.
 
-The set of runs logs drops (`log_drops = true`) and records `queue`; for what flows get it has intervals of 1 s. Its
-`options`: `period_s` and `first_s`, when bursts come; or `from_s` and `to_s`, the time in which the rate is low.
+The set of runs logs drops (`log_drops = true`) and records `queue`. For the goodput of flows it has intervals of 1 s.
+Its `options` are `period_s` and `first_s` for the times of bursts, or `from_s` and `to_s` for the time in which the
+rate is low.
 """
 
 from __future__ import annotations
@@ -11,14 +13,15 @@ import numpy as np
 from tailback.study.measures import RunView, measure
 from tailback.study.measures.intervals import goodputs
 
-#: A backlog of fewer packets is over, as the lower threshold of RED has it here.
+#: The packets below which a backlog is over, which is the lower threshold of RED here.
 OVER = 5
-#: What counts as the beginning of a change, s.
+#: The length of the beginning of a change, s.
 BEGINNING = 2.0
 
 
 def longest_run(run: RunView, start: float, end: float, klass: str) -> int:
-    """Packets of one flow of the class lost in a row, in the order it sent them, at most, between two instants."""
+    """The most packets of one flow of the class that were lost in a row between two instants, in the order of
+    sending."""
     log = run.log
     keep = (log["link"] == run.link) & (log["event"] == "drop") & (log["time_s"] >= start) & (log["time_s"] < end)
     flows, numbers, sizes = (log[c][keep] for c in ("flow", "sequence", "bytes"))
@@ -34,7 +37,7 @@ def longest_run(run: RunView, start: float, end: float, klass: str) -> int:
 
 
 def runs_of(numbers: np.ndarray, packet: int) -> np.ndarray:
-    """Lengths of the rows of sequence numbers that follow each other, counted in packets or in bytes of payload."""
+    """The lengths of runs of consecutive sequence numbers, counted in packets or in bytes of payload."""
     if not len(numbers):
         return np.zeros(1, int)
     gaps = np.diff(numbers)
@@ -110,7 +113,7 @@ def fall_settled(run: RunView, klass: str) -> float:
 
 
 def _carried(run: RunView, start: float) -> float:
-    """What the line carried in the first 2 s after an instant, bit/s."""
+    """The rate that the line carried in the first 2 s after an instant, bit/s."""
     t, bytes_ = run.probe("delivered_bytes")
     a, b = np.interp([start, start + BEGINNING], t, bytes_)
     return 8 * float(b - a) / BEGINNING

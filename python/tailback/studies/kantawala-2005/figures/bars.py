@@ -1,6 +1,7 @@
-"""`goodput-bars`: every flow a bar, sorted, one panel a discipline, and a line at the fair share. First seed.
+"""`goodput-bars`: a sorted bar for each flow, one panel for each discipline, and a line at the fair share, for the
+first seed.
 
-Where a spread was published, strips show where a flow one standard deviation above and below the mean would be.
+If a spread was published, strips show the goodput of a flow one standard deviation above or below the mean.
 """
 
 from __future__ import annotations

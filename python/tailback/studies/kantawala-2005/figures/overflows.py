@@ -1,9 +1,9 @@
-"""Overflows: who loses packets, and when.
+"""Draws overflows: the flows that lose packets, and the times.
 
 `stacked-queues`  each queue's length against time, one above the other, `offset` packets apart; drops as marks;
                   `published_overflows` are instants of the source, in seconds
-`drop-raster`     each drop a point, time by flow; one frame a discipline
-`holds`           each interval a queue was the victim, or closed, by queue; one frame a discipline
+`drop-raster`     a point for each drop, time by flow; one frame for each discipline
+`holds`           each interval in which a queue was the victim, or closed, by queue; one frame for each discipline
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def stacked_queues(d: Drawing) -> Drawn:
         s = view.series
         keep = s["probe"] == "queue_packets"
         times, values, index = s["time_s"][keep], s["value"][keep], s["index"][keep]
-        # Queues are numbered as their first packets came; flows have names.
+        # Queues are numbered in the order of their first packets; flows have names.
         which = s["probe"] == "queue_flow"
         place = dict(zip(s["index"][which].tolist(), s["value"][which].tolist(), strict=True))
         index = np.array([place.get(q, q) for q in index.tolist()])
         offset, queues = d.output["offset"], np.unique(index)
         end = float(times.max())
-        # Until well after the fourth overflow; the rest looks the same.
+        # The figure ends well after the fourth overflow, because the rest looks the same.
         stretches = periods(view)
         if len(stretches) > 4:
             end = min(end, 1.25 * stretches[4][0] + 2)
@@ -85,7 +85,7 @@ def drop_raster(d: Drawing) -> Drawn:
         names = view.flows["id"].tolist()
         number = {name: i + 1 for i, name in enumerate(names)}
         t, flow = view.drops()
-        # As one picture: a hundred thousand points as lines of their own would make a report of 30 MB.
+        # The points are drawn as one picture. A hundred thousand points as separate lines would make a report of 30 MB.
         look, at = plots.look(view.labels["queue"]), [number[f] for f in flow]
         ax.plot(t, at, ".", color=look.colour, markersize=1.6, rasterized=True)
         classes = view.classes

@@ -1,4 +1,4 @@
-"""A recorded queue against time.
+"""Draws a recorded queue against time.
 
 `queue-against-time`  a whole run, and the model of drop-tail over a stretch of it (`model`)
 `queue-aligned`       model and every workload of a set, each from one of its overflows on; one frame for each value of
@@ -6,8 +6,8 @@
 `queue-panels`        a whole run for each value of the axis `panels`, with the levels `marks = { name = packets }`
 `queue-and-windows`   queue above, mean congestion window of each class below; one column for each buffer
 
-Stars stand where the source has a fall of the queue and a cycle after an overflow, and the window of a class, given
-that of the other.
+Stars show the published fall of the queue and cycle after an overflow, and the published window of a class relative to
+the other class.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tailback.study.measures import RunView
     from tailback.study.model import Point, Runs
 
-#: What the overflow is numbered that curves are aligned at: the first two belong to the start.
+#: The number of the overflow at which curves are aligned. The first two overflows belong to the start.
 ALIGNED = 2
 
 
@@ -71,13 +71,14 @@ def queue_against_time(d: Drawing) -> Drawn:
 
 
 def _cycle_of(d: Drawing, runs: Runs, p: Point, buffer: float, model: predict.TailDrop) -> list[tuple[float, float]]:
-    """Published falls of the queue and cycles, as places after an overflow: when the fall ends the model says."""
+    """The published falls of the queue and cycles, as places after an overflow. The model gives the time at which the
+    fall ends."""
     falls = [(model.level()[0][1], buffer - low) for low, high in ranges(d, runs, p, "queue_drop") if low == high]
     return falls + [(low, buffer) for low, high in ranges(d, runs, p, "cycle") if low == high]
 
 
 def _frames(d: Drawing, axis: str | None) -> dict[str, list[tuple[Runs, Point, RunView]]]:
-    """Views of the first seed with their points, by the value of an axis."""
+    """The views of the first seed with their points, by the value of an axis."""
     views: dict[str, list[tuple[Runs, Point, RunView]]] = {}
     for runs, p in d.points():
         view = d.view(runs, p)
@@ -188,7 +189,7 @@ def queue_and_windows(d: Drawing) -> Drawn:
         column[1].set_xlabel("time (s)")
         for ax in column:
             ax.margins(x=0.01)
-        # What slow start overshoots to would flatten everything after it.
+        # The overshoot of slow start would flatten everything after it.
         high = max(float(np.quantile(mean_window(view, k)[1], 0.9)) for k in _CLASSES)
         column[0].set_ylim(bottom=0)
         column[1].set_ylim(0, 1.3 * high)

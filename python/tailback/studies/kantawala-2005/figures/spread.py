@@ -1,5 +1,6 @@
-"""`ratio-against-time`: flows of the fullest over flows of the emptiest queue, a line a discipline, a frame a value of
-the axis `panels`, as long as the shortest run. First seed. Published means stand at the right edge.
+"""`ratio-against-time`: the flows of the fullest queue over those of the emptiest queue, for the first seed and as long
+as the shortest run. Each discipline has a line, and each value of the axis `panels` a frame. Published means are at the
+right edge.
 
 kind = "ratio-against-time"
 panels = "hold"
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
     from tailback.study.figures import Drawn
     from tailback.study.measures import RunView
 
-#: Points drawn of a line: a curve that changes at every packet would only be ink.
+#: The number of points of a line. A curve that changes at every packet would be a solid area.
 POINTS = 1500
 
 
 def thinned(t: np.ndarray, x: np.ndarray, n: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
-    """The values a step function has at n even instants."""
+    """The values of a step function at n equally spaced instants."""
     if len(t) <= n:
         return t, x
     at = np.linspace(t[0], t[-1], n)
@@ -61,9 +62,9 @@ def ratio_against_time(d: Drawing) -> Drawn:
         for name, marks, t, x in series:
             keep = t <= end
             t, x = thinned(t[keep], x[keep])
-            # All lines solid: dashes mean nothing on a line that jumps.
+            # All lines are solid, because dashes cannot be seen on a line that jumps.
             colour = plots.look(name, names.index(name)).colour
-            # Of a value with its tolerance the value: the bands of four lines would hide each other.
+            # A value with a tolerance is drawn without its band, because the bands of four lines would hide each other.
             edge(ax, [(low, high) for low, high in marks if low == high], colour)
             handles[d.title(name)] = ax.plot(t, x, drawstyle="steps-post", color=colour, linewidth=0.8)[0]
         ax.set_title(title)

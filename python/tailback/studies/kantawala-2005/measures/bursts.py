@@ -1,4 +1,4 @@
-"""Measures of traffic that comes in bursts: completion times, and goodput while a burst is under way."""
+"""Measures of traffic in bursts: completion times, and goodput while a burst is under way."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _mean_goodput(run: RunView, klass: str) -> float:
 
 
 def _ratio(run: RunView, of: Callable[[RunView, str], float]) -> float:
-    """Of the two classes that the set's options name as `ratio = [above, below]`."""
+    """The ratio for the two classes that the set's options name as `ratio = [above, below]`."""
     if "ratio" not in run.options:
         return float("nan")
     above, below = run.options["ratio"]

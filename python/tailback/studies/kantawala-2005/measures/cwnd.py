@@ -8,7 +8,7 @@ from tailback.study.measures import RunView, measure
 
 
 def mean_window(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
-    """Times, and the window at each, mean over the flows of a class."""
+    """The sampled times, and the mean window over the flows of a class at each time."""
     s = run.series
     keep = s["probe"] == "cwnd"
     if klass != "all":

@@ -1,10 +1,10 @@
-"""How long a queue stays a victim: the sticky victim of QSDRR, or a closed queue of DSDRR.
+"""Measures of the time that a queue stays a victim: the sticky victim of QSDRR, or a closed queue of DSDRR.
 
-From what was recorded at every change: `victim` (the queue that loses) or `closed` (by queue, 1 or 0). An interval runs
-from becoming the victim to another queue being chosen, or from closing to opening; one that the end of the run cuts is
-left out. For the sticky victim a second version ends at the queue's last eviction: a victim that outlives its overflow
-holds on without losing anything. `options.from_s` of the set of runs leaves out what begins before; measures
-that end in `_whole` take all.
+The measures use quantities that are recorded at every change: `victim` (the queue that loses) or `closed` (by queue, 1
+or 0). An interval begins when the queue becomes the victim and ends when another queue is chosen, or it is from closing
+to opening. An interval that the end of the run cuts is left out. For the sticky victim, intervals of a second version
+end at the queue's last eviction, because a queue stays the victim after its overflow without losing anything.
+`options.from_s` of the set of runs leaves out earlier intervals. Measures that end in `_whole` take all intervals.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tailback.study.measures import RunView, measure
 
 
 def holds(run: RunView, to_last_drop: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Queue, start (s) and length (s) of each interval."""
+    """The queue, the start (s) and the length (s) of each interval."""
     t, v = run.probe("victim")
     if len(t):
         keep = np.isfinite(v)
@@ -25,7 +25,7 @@ def holds(run: RunView, to_last_drop: bool = False) -> tuple[np.ndarray, np.ndar
         start, end, queue = t[:-1], t[1:], v[:-1]
         if to_last_drop:
             drops, _ = run.drops()
-            # Only the victim is evicted, so that the last drop before the next choice is its last.
+            # Only the victim loses packets by eviction, so the last drop before the next choice is its last drop.
             at = np.searchsorted(drops, end, side="left") - 1
             last = np.where(at >= 0, drops[np.maximum(at, 0)], start)
             end = np.maximum(last, start)
@@ -51,7 +51,7 @@ def holds(run: RunView, to_last_drop: bool = False) -> tuple[np.ndarray, np.ndar
 
 
 def lengths(run: RunView, to_last_drop: bool = False, whole: bool = False) -> np.ndarray:
-    """Lengths (s) of the intervals that begin after `options.from_s` of the set of runs, or of all."""
+    """The lengths (s) of the intervals that begin after `options.from_s` of the set of runs, or of all intervals."""
     _, start, length = holds(run, to_last_drop)
     return length if whole else length[start >= run.options.get("from_s", 0.0)]
 

@@ -1,6 +1,6 @@
-"""The model of the set's link, beside what was measured: numbers of `tailback.theory.predict` for the run's buffer.
+"""Measures from the model of the set's link, for comparison: numbers of `tailback.theory.predict` for the run's buffer.
 
-The set of runs gives `options`: rate, rtt, packet, hit_share, and flows unless that is an axis.
+The `options` of the set of runs are rate, rtt, packet and hit_share, and also flows unless flows is an axis.
 """
 
 from __future__ import annotations

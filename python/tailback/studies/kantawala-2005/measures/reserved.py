@@ -1,8 +1,8 @@
-"""Measures of reserved flows: delays, and how soon a flow has the rate that is reserved for it.
+"""Measures of reserved flows: delays, and the time until a flow has its reserved rate.
 
-Delays in gaps are over the `gap_ms` of the set's options, the time between two packets of the flow. Convergence times
-are those of the settling meter (`tailback describe settling`), one an interval; an interval that ends outside the band
-counts with its whole length.
+Delays in gaps are divided by `gap_ms` of the set's options, which is the time between two packets of the flow.
+Convergence times are those of the settling meter (`tailback describe settling`), one for each interval. An interval
+that ends outside of the band counts with its whole length.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def delay_max_over_mean(run: RunView, klass: str) -> float:
 
 
 def settled(run: RunView, klass: str, column: str) -> tuple[np.ndarray, np.ndarray]:
-    """Of each interval: when the last flow of the class had settled, and how long the interval was (s)."""
+    """For each interval: the time until the last flow of the class had settled, and the length of the interval (s)."""
     t = run.intervals
     keep = np.isfinite(t[column]) & ((t["group"] == klass) | (klass == "all"))
     starts, index = np.unique(t["from_s"][keep], return_inverse=True)
@@ -102,5 +102,5 @@ def unsettled(run: RunView, klass: str) -> float:
 @measure("unsettled_without_first", "The same, first delivery not counted", "1", "of all intervals", digits=0)
 def unsettled_without_first(run: RunView, klass: str) -> float:
     last, length = settled(run, klass, "settled_without_first_s")
-    # The clock starts with the first delivery, which is less than a tenth of a second into the interval.
+    # The clock starts with the first delivery, less than a tenth of a second after the beginning of the interval.
     return float(np.sum(last >= length - 0.1))

@@ -9,12 +9,13 @@ import numpy as np
 from tailback.study.measures import RunView, measure
 from tailback.study.measures.intervals import cumulative_max_min
 
-#: A queue that falls below this share of the buffer has left an overflow behind.
+#: The share of the buffer below which a queue falls at the end of an overflow.
 LEFT = 0.9
 
 
 def overflows(q: np.ndarray, full: float) -> np.ndarray:
-    """Last full sample of each overflow: the queue reaches 99 % of the buffer, and then falls below 90 %."""
+    """The last full sample of each overflow. In an overflow the queue reaches 99 % of the buffer, and then falls below
+    90 %."""
     overflow_ends, last = [], -1
     for i, x in enumerate(q):
         if x >= 0.99 * full:
@@ -26,7 +27,8 @@ def overflows(q: np.ndarray, full: float) -> np.ndarray:
 
 
 def cycles(t: np.ndarray, q: np.ndarray, full: float) -> tuple[float, float, float]:
-    """Mean fall (packets), mean time (s) and share (%) of emptied queues, over the cycles after the first two."""
+    """The mean fall (packets), the mean time (s) and the share (%) of emptied queues, over the cycles after the first
+    two."""
     at = overflows(q, full)[2:]
     if len(at) < 2:
         return (float("nan"),) * 3

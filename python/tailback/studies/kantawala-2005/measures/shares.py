@@ -1,4 +1,4 @@
-"""Measures of who gets how much of the fair share: the flows above it, and the one with least."""
+"""Measures of the shares of flows: the flows above the fair share, and the flow with the least."""
 
 from __future__ import annotations
 

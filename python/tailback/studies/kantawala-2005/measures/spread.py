@@ -1,6 +1,7 @@
-"""How evenly flows spread over queues: the recorded `flow_ratio`, fullest over emptiest queue.
+"""Measures of how evenly flows are spread over queues, from the recorded `flow_ratio` of the fullest to the emptiest
+queue.
 
-The mean is taken over time from 0.25 s on, when the first counts have settled; the extremes over the whole run.
+The mean is over time from 0.25 s on, when the first counts have settled. The extremes are over the whole run.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ import numpy as np
 
 from tailback.study.measures import RunView, measure, value
 
-#: Seconds after which the mean begins: a period of 0.2 s and 0.05 s of learning.
+#: The time at which the mean begins, s: a period of 0.2 s, and 0.05 s of learning.
 SETTLED = 0.25
 
 
 def mean_over_time(t: np.ndarray, x: np.ndarray, start: float = SETTLED) -> float:
-    """Mean of a quantity that keeps each value until the next point; the last point ends it."""
+    """The mean of a quantity that keeps each value until the next point. The last point is the end."""
     if len(t) < 2 or t[-1] <= start:
         return float("nan")
     first = max(int(np.searchsorted(t, start, side="right")) - 1, 0)
@@ -23,7 +24,7 @@ def mean_over_time(t: np.ndarray, x: np.ndarray, start: float = SETTLED) -> floa
 
 
 def ratio_of(run: RunView) -> tuple[np.ndarray, np.ndarray]:
-    """Times and ratios, from the first that is known."""
+    """The times and the ratios, from the first known ratio on."""
     t, x = run.probe("flow_ratio")
     has_value = ~np.isnan(x)
     return t[has_value], x[has_value]
@@ -40,7 +41,7 @@ def ratio_mean(run: RunView, klass: str) -> float:
 
 
 def mean_between(run: RunView, first: float, last: float) -> float:
-    """Mean from one part of the run to another, both as shares of its time."""
+    """The mean between two instants of the run, which are given as shares of its time."""
     t, x = ratio_of(run)
     if len(t) < 2:
         return float("nan")

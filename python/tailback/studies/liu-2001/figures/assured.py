@@ -1,7 +1,7 @@
-"""Flows with an assured rate, by second.
+"""Draws flows with an assured rate, by second.
 
-`flow-rates`       throughput of every flow, a frame for each round trip, with what each is to get as dots
-`marked-traffic`   what left the conditioners of some flows, by colour
+`flow-rates`       throughput of every flow, with its target rate as dots; a frame for each round trip
+`marked-traffic`   rates that left the conditioners of some flows, by colour
 
 kind = "flow-rates"
 pair = "adaptive"
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
     from tailback.study.figures import Drawn
 
-#: Green, yellow and red as the colour-blind tell them apart.
+#: Green, yellow and red in shades that the colour-blind can distinguish.
 SHADES = (plots.COLOURS["green"][0], "#E6C200", plots.COLOURS["red"][0])
 
 
 def view_of(d: Drawing) -> RunView | None:
-    """The first seed of the pair that the output names, or of the only one."""
+    """The first seed of the pair that the output names, or of the only pair."""
     for runs, p in d.points():
         if d.output.get("pair") in (None, *p.labels.values()):
             return d.view(runs, p)
@@ -76,7 +76,7 @@ def flow_rates(d: Drawing) -> Drawn:
 
 
 def _sending(run: RunView, group: str, starts: np.ndarray) -> np.ndarray:
-    """In which seconds the flows of a group are to send."""
+    """The seconds in which the flows of a group are to send."""
     keep = np.zeros(len(starts), bool)
     for load in loads(run):
         if group in load.get:

@@ -1,4 +1,5 @@
-"""A gateway that sees colours, by second: averages with thresholds, delay, utilisation, early drops, probabilities.
+"""Draws a colour-aware gateway, by second: averages with thresholds, delay, utilisation, early drops, and
+probabilities.
 
 `gateway`         one run, frames under each other
 `side-by-side`    the same frames and the attainments of several pairs, a column for each
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from tailback.study.figures import Drawn
 
-#: The delay the thesis aims at, ms.
+#: The target delay of the thesis, ms.
 TARGET = 15.0
 
 
@@ -42,7 +43,7 @@ def _averages(ax: Axes, run: RunView, link: str, o: dict[str, Any]) -> None:
     levels = {name: level for name, level in o.get("thresholds", {}).items() if level <= 2000}
     for name, level in levels.items():
         ax.axhline(level, color=plots.GREY, linewidth=0.7, linestyle=(0, (4, 2)))
-        # Of two, one stands below its line and one above: they may be next to each other.
+        # One label is below its line and the other above, because the lines may be close to each other.
         va = "top" if level == min(levels.values()) else "bottom"
         place = ("axes fraction", "data")
         ax.annotate(name, (1.0, level), (2, 0), place, "offset points", fontsize=8, color=plots.GREY, va=va)
@@ -81,7 +82,7 @@ def _probabilities(ax: Axes, run: RunView, link: str, o: dict[str, Any]) -> None
 
 
 def _attained(ax: Axes, run: RunView, link: str, o: dict[str, Any]) -> None:
-    """What each flow got over what it is to get, in the order of round trips, load by load."""
+    """The rate of each flow divided by its target rate, in the order of round trips, load by load."""
     for i, load in enumerate(loads(run)):
         x = attainments(run, load)
         trip = np.tile(np.arange(6), len(x) // 6)
@@ -96,7 +97,7 @@ def _attained(ax: Axes, run: RunView, link: str, o: dict[str, Any]) -> None:
     ax.set_ylabel("got / is to get")
 
 
-#: Frames side by side whose axis is logarithmic, with its ticks: one queue has ten times the delay of another.
+#: The frames side by side with a logarithmic axis, and its ticks, because one queue has ten times the delay of another.
 LOGARITHMIC = {"delay": (1, 3, 10, 30, 100), "averages": (10, 100, 1000)}
 
 PANELS: dict[str, tuple[str, Callable[[Axes, RunView, str, dict[str, Any]], None]]] = {
@@ -132,7 +133,7 @@ def gateway(d: Drawing) -> Drawn:
 @figure("side-by-side")
 @plots.styled
 def side_by_side(d: Drawing) -> Drawn:
-    """Frames by row, pairs by column; a row has one scale."""
+    """Each row is a frame and each column a pair. All frames of a row have one scale."""
     views = []
     for pair in d.output["pairs"]:
         for runs, p in d.points():
@@ -142,7 +143,7 @@ def side_by_side(d: Drawing) -> Drawn:
     if not views:
         return None
     names = d.output["panels"]
-    # Beside each other, or on a narrow sheet two and below them the next two.
+    # All columns are side by side; on a narrow sheet two are, and the next two are below them.
     columns = min(len(views), 2) if plots.sheet().width else len(views)
     blocks = math.ceil(len(views) / columns)
     rows = len(names)

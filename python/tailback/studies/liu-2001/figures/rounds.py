@@ -1,4 +1,4 @@
-"""Which packet has which colour, over some round trips of one flow.
+"""Draws the colour of each packet over some round trips of one flow.
 
 kind = "colour-rounds"
 classes = { near = "30 ms", far = "200 ms" }     # a frame for each group's first flow
@@ -36,7 +36,7 @@ def colour_rounds(d: Drawing) -> Drawn:
         start = _first_of_a_burst(t, float(d.output["from_s"]), trip)
         longest = 1
         for row in range(rounds):
-            # The next begins with the first packet after its longest pause.
+            # The next round trip begins with the first packet after its longest pause.
             end = _first_of_a_burst(t, start, 1.5 * trip)
             colours = colour[(t >= start - 1e-9) & (t < end - 1e-9)]
             longest = max(longest, len(colours))
@@ -59,7 +59,7 @@ def colour_rounds(d: Drawing) -> Drawn:
 
 
 def _first_of_a_burst(t: np.ndarray, after: float, within: float) -> float:
-    """The packet behind the longest pause between two packets of this time."""
+    """The packet after the longest pause between two packets in this time."""
     at = np.flatnonzero((t >= after - 1e-9) & (t < after + within))
     if len(at) < 2:
         return after + within

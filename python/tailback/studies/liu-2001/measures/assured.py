@@ -1,14 +1,15 @@
-"""Measures of an assured rate: whether flows get what they are to get, interval by interval of the load.
+"""Measures of an assured rate: whether flows get their target rates, for each load.
 
-The set of runs says under `options` when the load changes, and what each flow of a group is to get then (Mb/s):
+The `options` of the set of runs have the times at which the load changes, and the target rate of each flow of a group
+(Mb/s):
 
     options.packet = 1000                            # bytes on the wire
     options.promised = { r1 = 1, r3 = 3, r10 = 10 } # the rate of a flow of each group (Mb/s)
     options.loads.b = { from = 0, to = 50, get = { r1 = 1, r3 = 3, r10 = 10 } }
     options.loads.u = { from = 50, to = 100, get = { r1 = 2 }, table = { r1 = 5 } }   # and by the source's table
 
-Measures that end in `_b`, `_u`, `_o` (baseline, undersubscribed, oversubscribed) are about the last 60 % of such a
-time. A class names flows, or a link where a measure is about a link.
+Measures that end in `_b`, `_u`, `_o` (baseline, undersubscribed, oversubscribed) are for the last 60 % of such a time.
+A class names flows, or a link for a measure of a link.
 """
 
 from __future__ import annotations
@@ -19,27 +20,27 @@ import numpy as np
 
 from tailback.study.measures import RunView, measure
 
-#: What measures are named after.
+#: The endings of measures, with their loads.
 LOADS = {"b": "baseline", "u": "undersubscribed", "o": "oversubscribed"} | {
     f"b{i}": f"baseline, time {i}" for i in (2, 3, 4, 5)
 }
-#: The undersubscribed load once more, with what a flow is to get by the source's table.
+#: The ending for the undersubscribed load with the target rates in the source's table.
 BY_TABLE = "t"
 COLOURS = ("green", "yellow", "red")
 
-#: The share of a load's time that is left to the flows to find their rates.
+#: The first share of a load's time, in which flows find their rates and which is not counted.
 SETTLING = 0.4
-#: A flow that has this share of what it is to get has got it.
+#: The share of its target rate from which a flow counts as having this rate.
 ENOUGH = 0.9
 
 
 @dataclass(frozen=True)
 class Load:
-    """A time during which the same flows send."""
+    """A part of the run during which the same flows send."""
 
     start: float
     end: float
-    #: Mb/s by group.
+    #: The target rates in Mb/s, by group.
     get: dict[str, float]
 
     @property
@@ -56,7 +57,7 @@ def load_of(run: RunView, name: str) -> Load | None:
 
 
 def loads(run: RunView) -> list[Load]:
-    """Those of the run, in the order of time."""
+    """The loads of the run, in the order of time."""
     loads_of_run = [x for name in LOADS if (x := load_of(run, name)) is not None]
     return sorted(loads_of_run, key=lambda x: x.start)
 
@@ -65,7 +66,8 @@ def loads(run: RunView) -> list[Load]:
 
 
 def rates(run: RunView, column: str = "received_packets") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Starts and ends of the intervals (s), and packets of each flow in each as Mb/s (rows are intervals)."""
+    """The starts and ends of the intervals (s), and the packets of each flow in each interval as Mb/s (rows are
+    intervals)."""
     t = run.intervals
     starts = np.unique(t["from_s"])
     ends = np.unique(t["to_s"])
@@ -75,14 +77,14 @@ def rates(run: RunView, column: str = "received_packets") -> tuple[np.ndarray, n
 
 
 def settled_rates(run: RunView, load: Load) -> np.ndarray:
-    """Mean throughput of each flow once a load has settled, Mb/s."""
+    """The mean throughput of each flow after a load has settled, Mb/s."""
     starts, ends, x = rates(run)
     keep = (starts >= load.settled - 1e-9) & (ends <= load.end + 1e-9)
     return np.asarray(x[keep].mean(axis=0))
 
 
 def attainments(run: RunView, load: Load | None, klass: str = "all") -> np.ndarray:
-    """What each flow of a class got, over what it is to get; none of the flows that are not to send."""
+    """The throughput of each flow of a class divided by its target rate, without flows that are not to send."""
     if load is None:
         return np.array([])
     groups = run.flows["group"]
@@ -136,7 +138,7 @@ def attained(run: RunView, klass: str) -> float:
 
 
 def best_rates(run: RunView, load: Load, seconds: float) -> np.ndarray:
-    """The highest mean over so many seconds in a row of each flow once a load has settled, Mb/s."""
+    """The highest mean of each flow over this number of consecutive seconds after a load has settled, Mb/s."""
     starts, ends, x = rates(run)
     keep = (starts >= load.settled - 1e-9) & (ends <= load.end + 1e-9)
     n = max(1, round(seconds / float(np.median(ends - starts))))
@@ -145,7 +147,7 @@ def best_rates(run: RunView, load: Load, seconds: float) -> np.ndarray:
 
 
 def reaches(run: RunView, load: Load, seconds: float) -> int:
-    """How many of the flows that are to get something have it at some time."""
+    """The number of flows with a target rate that have this rate at some time."""
     get = np.array([float(load.get.get(g, 0)) for g in run.flows["group"].tolist()])
     return int(np.sum(best_rates(run, load, seconds)[get > 0] >= get[get > 0]))
 
@@ -278,7 +280,8 @@ def response_time(run: RunView, klass: str) -> float:
 
 
 def colours(run: RunView, klass: str) -> np.ndarray:
-    """What left the conditioner of a flow in each second in green, yellow and red, Mb/s (a row a second)."""
+    """The rates that left the conditioner of a flow in each second in green, yellow and red, Mb/s (one row for each
+    second)."""
     s = run.series
     here = (s["what"] == f"edge.flows.{klass}.access") & (s["probe"] == "packets")
     seconds = int(np.max(run.intervals["to_s"]))
@@ -286,7 +289,7 @@ def colours(run: RunView, klass: str) -> np.ndarray:
     for i, code in enumerate((10, 12, 14)):
         of_colour = here & (s["index"] == code)
         total[np.rint(s["time_s"][of_colour]).astype(int), i] = s["value"][of_colour]
-        # A colour that has not passed yet has no points.
+        # A colour of which no packet has passed yet has no points.
         total[:, i] = np.maximum.accumulate(total[:, i])
     return np.diff(total, axis=0) * 8e-6 * float(run.options.get("packet", 1000))
 

@@ -1,6 +1,6 @@
-"""Measures of a border: a conditioner behind those of the hosts, and what it makes of their colours.
+"""Measures of a border, which is a conditioner behind those of the hosts: its changes of their colours.
 
-A class names the link of a border; the set of runs says whose packets pass it:
+A class names the link of a border. The options of the set of runs have the groups whose packets pass the border:
 
     options.borders = { border1 = ["r1"], border3 = ["r3"] }
 """
@@ -15,7 +15,7 @@ from .rounds import CODES
 
 
 def _last(run: RunView, what: np.ndarray) -> np.ndarray:
-    """Packets that left in green, yellow and red until the end, of the conditioners of these rows together."""
+    """The packets in green, yellow and red that left the conditioners of these rows together until the end."""
     s = run.series
     here = what & (s["probe"] == "packets")
     packets = np.zeros(len(CODES))
@@ -26,7 +26,7 @@ def _last(run: RunView, what: np.ndarray) -> np.ndarray:
 
 
 def beyond(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
-    """What came from the hosts and what left the border, in green, yellow and red."""
+    """The packets in green, yellow and red that came from the hosts, and those that left the border."""
     what = run.series["what"].astype(str)
     groups = run.options["borders"][klass]
     from_hosts = np.zeros(len(what), bool)

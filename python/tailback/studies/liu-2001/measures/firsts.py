@@ -1,7 +1,8 @@
-"""Measures of the first seconds, packet by packet: how colours interleave, and how often a flow is hit in a round trip.
+"""Measures of the first seconds, packet by packet: the interleaving of colours, and the number of hits of a flow in a
+round trip.
 
-The set of runs records the packets of the conditioners at every change, and says under `options` what the round trips
-of the flows of a group are, in turn (ms): `options.round_trips = [30, 60]`.
+The set of runs records the packets of the conditioners at every change. Its `options` have the round trips that the
+flows of a group take in turn (ms): `options.round_trips = [30, 60]`.
 """
 
 from __future__ import annotations

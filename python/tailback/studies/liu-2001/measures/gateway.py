@@ -1,7 +1,7 @@
-"""Measures of a gateway that sees colours: delay, load, early drops, averages and probabilities, by the load.
+"""Measures of a colour-aware gateway: delay, load, early drops, averages and probabilities, for each load.
 
-A class names a link; any other class means the studied one. What ends in `_b`, `_u`, `_o` is about the last 60 % of the
-time of a load (`tailback.study.measures.assured`).
+A class names a link; any other class means the studied link. Measures that end in `_b`, `_u`, `_o` are for the last 60
+% of the time of a load (`tailback.study.measures.assured`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .assured import COLOURS, LOADS, Load, load_of, loads
 
 
 def by_second(run: RunView, klass: str, column: str) -> tuple[np.ndarray, np.ndarray]:
-    """Starts of the intervals of a link (s), and a column."""
+    """The starts of the intervals of a link (s), and a column."""
     t = run.link_intervals
     keep = t["name"] == run.link_of(klass)
     return t["from_s"][keep], t[column][keep]
@@ -26,7 +26,7 @@ def settled(run: RunView, klass: str, column: str, load: Load) -> np.ndarray:
 
 
 def early(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
-    """Starts of the intervals (s), and early drops divided by arrivals in each."""
+    """The starts of the intervals (s), and the early drops divided by the arrivals in each interval."""
     starts, lost = by_second(run, klass, "dropped_packets")
     _, share = by_second(run, klass, "early_drop_ratio")
     _, came = by_second(run, klass, "arrived_packets")
@@ -38,7 +38,7 @@ def _mean(x: np.ndarray) -> float:
 
 
 def average(run: RunView, klass: str, colour: int) -> tuple[np.ndarray, np.ndarray]:
-    """Times and values of the recorded average of a colour."""
+    """The times and values of the recorded average of a colour."""
     return run.probe("average", f"link.{run.link_of(klass)}", colour)
 
 

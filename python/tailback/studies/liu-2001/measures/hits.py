@@ -8,7 +8,7 @@ from tailback.study.measures import RunView, measure
 
 
 def hits(run: RunView) -> np.ndarray:
-    """Hits of each flow since the start, in the order of the table of flows."""
+    """The hits of each flow since the start, in the order of the table of flows."""
     s = run.series
     counts = np.zeros(len(run.flows["id"]))
     here = s["probe"] == "flow_hits"

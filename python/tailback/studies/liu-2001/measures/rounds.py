@@ -1,7 +1,7 @@
-"""Measures of colours round by round: how the packets of one round trip fall into pieces of one colour.
+"""Measures of colours for each round trip: the pieces of one colour in the packets of a round trip.
 
-The set of runs records the packets of the conditioner at every change, and says under `options` how long the round trip
-of each group is (ms), and from when on slow start is over:
+The set of runs records the packets of the conditioner at every change. Its `options` have the round trip of each group
+(ms), and the time from which slow start is over:
 
     options.round_trip = { near = 30, far = 200 }
     options.from_s = 3
@@ -18,7 +18,8 @@ CODES = (10, 12, 14)
 
 
 def packets(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
-    """When each packet left the conditioner of a group's first flow (s), and its colour (0 green, 1 yellow, 2 red)."""
+    """The time at which each packet left the conditioner of a group's first flow (s), and its colour (0 green, 1
+    yellow, 2 red)."""
     s = run.series
     here = (s["what"] == f"edge.flows.{klass}.0.access") & (s["probe"] == "packets") & (s["value"] > 0)
     t, code = s["time_s"][here], s["index"][here]
@@ -27,7 +28,7 @@ def packets(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def round_trip(run: RunView, klass: str) -> float:
-    """In seconds."""
+    """The round trip in seconds."""
     return 1e-3 * float(run.options["round_trip"][klass])
 
 
@@ -38,7 +39,7 @@ def settled(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rounds(run: RunView, klass: str) -> float:
-    """How many round trips there are from the end of slow start to the end of the run."""
+    """The number of round trips from the end of slow start to the end of the run."""
     return (float(np.max(run.intervals["to_s"])) - float(run.options["from_s"])) / round_trip(run, klass)
 
 
@@ -65,7 +66,8 @@ def upto_yellow_a_round(run: RunView, klass: str) -> float:
 
 
 def pieces(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Runs of packets of one colour: that colour, how many packets, and how long from the first to the last (s)."""
+    """Runs of packets of one colour: the colour, the number of packets, and the time from the first to the last packet
+    (s)."""
     t, of = settled(run, klass)
     if not len(t):
         return of, of, t

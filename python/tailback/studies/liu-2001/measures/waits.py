@@ -1,8 +1,8 @@
-"""How long the packets of single flows wait at a gateway, beside the mean of all packets there.
+"""Measures of the waits of single flows' packets at a gateway, compared with the mean of all packets there.
 
-What a flow's packets take from end to end, less half its round trip and the time they take on its three lines, is what
-they wait; at the access links next to nothing does. The set of runs says the round trips of the flows of each group, in
-turn (ms):
+The wait of a flow's packets is their time from end to end, minus half of the flow's round trip and the time of a packet
+on its three lines. At the access links packets hardly wait. The options of the set of runs have the round trips that
+the flows of each group take in turn (ms):
 
     options.round_trips = [30, 60, 70, 120, 160, 200]
 """
@@ -21,7 +21,7 @@ ACCESS_BPS = 100e6
 
 
 def waits(run: RunView, load: Load) -> np.ndarray:
-    """What packets of each flow wait in the mean once a load has settled, s."""
+    """The mean wait of the packets of each flow after a load has settled, s."""
     t = run.intervals
     starts, ends = np.unique(t["from_s"]), np.unique(t["to_s"])
     shape = (len(starts), -1)
