@@ -52,7 +52,7 @@ class Answer(ABC, Generic[M]):
 
     def to_dict(self) -> dict[str, Any]:
         """The document that the command prints with `--json`."""
-        made = self.document() | {
+        document = self.document() | {
             "seeds": self.seeds,
             "confidence_of_better": CONFIDENCE,
             "measures": [
@@ -67,7 +67,7 @@ class Answer(ABC, Generic[M]):
             ],
             "differences": [_said(d) for d in self.ranking.differences],
         }
-        cleaned: dict[str, Any] = clean({"version": _core.__version__, **made})
+        cleaned: dict[str, Any] = clean({"version": _core.__version__, **document})
         return cleaned
 
     def means(self, queue: str) -> dict[str, Any]:

@@ -52,10 +52,10 @@ def video(adapt: str) -> dict[str, Any]:
     rate."""
     encoder: dict[str, Any] = {"kind": "video", "preset": "rfc8593"}
     most = f"{MOST_BPS:.0f}bps"
-    carried: dict[str, Any] = {RATE.transport: {RATE.key: adapt, "max_rate": most}} if adapt else {}
+    sender_keys: dict[str, Any] = {RATE.transport: {RATE.key: adapt, "max_rate": most}} if adapt else {}
     return {
         "traffic": encoder if adapt else {**encoder, "rate": most},
-        **carried,
+        **sender_keys,
         "playout": {"kind": "fixed", "delay": f"{PLAYOUT_S * 1e3:g}ms"},
     }
 

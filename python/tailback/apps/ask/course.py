@@ -41,9 +41,11 @@ class Course:
 
     def announce(self, best: str, duration_s: float) -> None:
         """Reports the remaining runs after the first seed, and their expected time if it is known."""
-        rest = self.far.total - self.far.done
-        if not isinstance(self.tell, ProgressLine) or rest <= 0:
+        runs_left = self.far.total - self.far.done
+        if not isinstance(self.tell, ProgressLine) or runs_left <= 0:
             return
         work = sum(self.cpu_s.values()) * (self.seeds - 1) + self.others * self.part * self.cpu_s[best] / self.each
-        about = f", about {span(work / min(threads_of(self.trial.jobs), rest))}" if work > 0 else ""
-        self.tell.announce(f"{rest} more runs of {duration_s:g} s{about}; more if the first place is not clear then")
+        about = f", about {span(work / min(threads_of(self.trial.jobs), runs_left))}" if work > 0 else ""
+        self.tell.announce(
+            f"{runs_left} more runs of {duration_s:g} s{about}; more if the first place is not clear then"
+        )

@@ -139,29 +139,34 @@ def _leave_columns(found: Table, used: tuple[Head | None, Head], notes: Notes) -
 
 def _trace(found: Table, when: Head | None, what: Head, given: Given, notes: Notes) -> Trace:
     cells = []
-    for line, row in found.rows:
-        if row[what.at].lower() in MISSING:
+    for line, row_cells in found.rows:
+        if row_cells[what.at].lower() in MISSING:
             notes.leave("a line without a value", "the value before it continues to hold", line)
         else:
-            cells.append((line, row))
+            cells.append((line, row_cells))
     if not cells:
         raise ReadError(f"column {what.name} has no values", "name another column with --column", name=given.name)
     times = _times(cells, found, when, given.name, notes)
-    raw = numbers([_value(row[what.at], what, found.decimal_comma, given.name, line) for line, row in cells])
-    with_units = not all(math.isfinite(number(row[what.at], found.decimal_comma)) for _, row in cells)
+    raw = numbers(
+        [_value(row_cells[what.at], what, found.decimal_comma, given.name, line) for line, row_cells in cells]
+    )
+    with_units = not all(math.isfinite(number(row_cells[what.at], found.decimal_comma)) for _, row_cells in cells)
     lines = [line for line, _ in cells]
     times, raw, lines = _in_order(times, raw, lines, given.name, notes)
     gaps = np.diff(times)
-    last = float(np.median(gaps)) if len(gaps) else 1.0
+    last_duration_s = float(np.median(gaps)) if len(gaps) else 1.0
     if when is not None and when.quantity is Quantity.DURATION:
         lengths = numbers(
-            [seconds(row[when.at], when.factor or 1.0, found.decimal_comma, (given.name, line)) for line, row in cells]
+            [
+                seconds(row_cells[when.at], when.factor or 1.0, found.decimal_comma, (given.name, line))
+                for line, row_cells in cells
+            ]
         )
-        last = float(lengths[-1])
-    end = float(times[-1]) + last
+        last_duration_s = float(lengths[-1])
+    end = float(times[-1]) + last_duration_s
     if what.quantity in (Quantity.BYTES, Quantity.PACKETS):
         times, raw = _from_amounts(times, raw, what, notes)
-        end = float(times[-1]) + last if len(gaps) == 0 else float(times[-1] + gaps[-1])
+        end = float(times[-1]) + last_duration_s if len(gaps) == 0 else float(times[-1] + gaps[-1])
     elif not with_units:
         raw = raw * _factor(raw, what, given, notes)
     return Trace(times, raw, end)
@@ -173,10 +178,10 @@ def _times(
     if when is None:
         notes.say("time", "assumed: one line a second; there is no column of times")
         return np.arange(len(cells), dtype=np.float64)
-    read = [seconds(row[when.at], when.factor or 1.0, found.decimal_comma, (name, line)) for line, row in cells]
+    read_times_s = [seconds(row[when.at], when.factor or 1.0, found.decimal_comma, (name, line)) for line, row in cells]
     if when.quantity is Quantity.DURATION:
-        unit = when.factor or _assumed_time(numbers(read), when, notes)
-        lengths = numbers(read) * (1.0 if when.factor else unit)
+        unit = when.factor or _assumed_time(numbers(read_times_s), when, notes)
+        lengths = numbers(read_times_s) * (1.0 if when.factor else unit)
         if (lengths <= 0).any():
             first_row = int(np.argmax(lengths <= 0))
             raise ReadError(
@@ -184,15 +189,15 @@ def _times(
             )
         notes.say("time", f"the duration of each line is in column {short(when.name)}")
         return np.concatenate([[0.0], np.cumsum(lengths)[:-1]])
-    times = numbers(read)
+    times = numbers(read_times_s)
     if not when.factor:
         times = times * _assumed_time(times, when, notes)
     else:
         notes.say("time", f"column {short(when.name)}")
-    first = float(times[0])
-    if first > _UNIX[-1][0] * (1e-9 if when.factor else 1) and first > 1e5:
+    begin_s = float(times[0])
+    if begin_s > _UNIX[-1][0] * (1e-9 if when.factor else 1) and begin_s > 1e5:
         notes.say("beginning", "the first line is at 0 s; the trace has clock times")
-        return times - first
+        return times - begin_s
     return times
 
 
@@ -214,17 +219,17 @@ def _assumed_time(times: Numbers, when: Head, notes: Notes) -> float:
 
 
 def _value(cell: str, what: Head, comma: bool, name: str, line: int) -> float:
-    value = number(cell, comma)
-    if not math.isfinite(value):
+    cell_number = number(cell, comma)
+    if not math.isfinite(cell_number):
         parse = _core.parse_time if what.quantity is Quantity.DELAY else _core.parse_rate
         try:
-            value = float(parse(cell))
+            cell_number = float(parse(cell))
         except ValueError:
             kind = "delay" if what.quantity is Quantity.DELAY else "rate"
             raise ReadError(f'"{short(cell)}" is no {kind}', "write a number from 0 on", line, name) from None
-    if not 0 <= value <= 1e18:
+    if not 0 <= cell_number <= 1e18:
         raise ReadError(f'"{short(cell)}" is no {what.quantity}', "write a number from 0 on", line, name)
-    return value
+    return cell_number
 
 
 def _in_order(

@@ -50,24 +50,27 @@ def tracks(results: Any, what: str, runs: PlanRuns) -> list[Track]:
         return []
     pieces_of = []
     for piece in pieces(results, "series", ["run", "what", "probe", "index", "time_s", "value"]):
-        probe, thing = piece["probe"], piece["what"]
-        chosen = probe == what
+        probes, object_names = piece["probe"], piece["what"]
+        chosen = probes == what
         if " " in what:
-            wanted, _, of = what.rpartition(" ")
-            chosen |= (thing == wanted) & (probe == of)
+            wanted_probe, _, wanted_object = what.rpartition(" ")
+            chosen |= (object_names == wanted_probe) & (probes == wanted_object)
         chosen &= runs.counted[piece["run"].astype(np.int64)]
         chosen_rows = np.flatnonzero(chosen)
         if not len(chosen_rows):
             continue
-        run, name, index = (
+        run_numbers, name, index = (
             piece["run"][chosen_rows].astype(np.int64),
-            thing[chosen_rows],
+            object_names[chosen_rows],
             piece["index"][chosen_rows].astype(np.int64),
         )
         t, v = piece["time_s"][chosen_rows], piece["value"][chosen_rows]
-        borders = np.flatnonzero((run[1:] != run[:-1]) | (name[1:] != name[:-1]) | (index[1:] != index[:-1])) + 1
+        borders = (
+            np.flatnonzero((run_numbers[1:] != run_numbers[:-1]) | (name[1:] != name[:-1]) | (index[1:] != index[:-1]))
+            + 1
+        )
         for a, b in zip([0, *borders], [*borders, len(chosen_rows)], strict=True):
-            pieces_of.append(Track(int(run[a]), str(name[a]), int(index[a]), t[a:b], v[a:b]))
+            pieces_of.append(Track(int(run_numbers[a]), str(name[a]), int(index[a]), t[a:b], v[a:b]))
     return _joined(pieces_of)
 
 

@@ -59,36 +59,36 @@ class StatementTable(Table, kw_only=True, frozen=True):
 def read_statement(row: StudyRow, file: Path | str) -> Statement:
     """The statement of a row. Raises `StudyError` for keys or values that a statement or the kind of its checks does
     not have."""
-    t = row.read(StatementTable, file)
-    checks = _checks(row, "check", t.check, file)
-    first = _checks(row, "first_check", t.first_check, file)
-    second = _checks(row, "second_check", t.second_check, file)
-    part_checks = _checks(row, "part_check", t.part_check, file)
-    if bool(part_checks) != bool(t.part):
+    table = row.read(StatementTable, file)
+    checks = _checks(row, "check", table.check, file)
+    first_checks = _checks(row, "first_check", table.first_check, file)
+    second_checks = _checks(row, "second_check", table.second_check, file)
+    part_checks = _checks(row, "part_check", table.part_check, file)
+    if bool(part_checks) != bool(table.part):
         raise StudyError(f"{file}: {row.at}: part and part_check go together: a part in words, and the rule for it")
-    if bool(first) != bool(t.words):
+    if bool(first_checks) != bool(table.words):
         raise StudyError(
             f"{file}: {row.at}: words and first_check go together: the source's words, and the rule as it was first"
         )
-    if second and not first:
+    if second_checks and not first_checks:
         raise StudyError(f"{file}: {row.at}: second_check goes with first_check, the rule as it was first")
     return Statement(
-        id=t.id,
-        sentence=t.sentence,
-        source=t.source,
-        experiment=t.experiment,
-        gate=t.gate,
-        explanation=t.explanation,
-        note=t.note,
-        why_not=t.why_not,
+        id=table.id,
+        sentence=table.sentence,
+        source=table.source,
+        experiment=table.experiment,
+        gate=table.gate,
+        explanation=table.explanation,
+        note=table.note,
+        why_not=table.why_not,
         checks=checks,
-        words=t.words,
-        first=first,
-        part=t.part,
+        words=table.words,
+        first=first_checks,
+        part=table.part,
         part_checks=part_checks,
-        reading_of=tuple(t.reading_of),
-        own_limit=t.own_limit,
-        second=second,
+        reading_of=tuple(table.reading_of),
+        own_limit=table.own_limit,
+        second=second_checks,
     )
 
 
@@ -102,21 +102,21 @@ def _checks(row: StudyRow, key: str, given: list[dict[str, Any]], file: Path | s
 def read_otherwise(table: dict[str, Any], statements: list[Statement], file: Path | str) -> list[Statement]:
     """The statements about a reading's sets of runs, with the other sets in their place. Such rows are only
     compared."""
-    t = read_table(ReadingTable, table, file, f"reading {table.get('id', '?')}")
-    asked_again = []
-    missing = [name for name in t.of if name not in (s.id for s in statements)]
+    reading = read_table(ReadingTable, table, file, f"reading {table.get('id', '?')}")
+    reading_statements = []
+    missing = [name for name in reading.of if name not in (s.id for s in statements)]
     if missing:
-        raise StudyError(f"{file}: reading {t.id}: `of` names {missing[0]}, which is no statement of this study")
+        raise StudyError(f"{file}: reading {reading.id}: `of` names {missing[0]}, which is no statement of this study")
     for s in statements:
-        checks = tuple(_asked_of(c, t) for c in s.checks)
-        if checks == s.checks or (t.of and s.id not in t.of):
+        checks = tuple(_asked_of(c, reading) for c in s.checks)
+        if checks == s.checks or (reading.of and s.id not in reading.of):
             continue
-        asked_again.append(
+        reading_statements.append(
             Statement(
-                id=f"{s.id}-{t.id}",
-                sentence=f"{t.title}: {s.sentence}",
+                id=f"{s.id}-{reading.id}",
+                sentence=f"{reading.title}: {s.sentence}",
                 source=s.source,
-                experiment=t.experiment,
+                experiment=reading.experiment,
                 gate=False,
                 explanation="",
                 note="",
@@ -125,7 +125,7 @@ def read_otherwise(table: dict[str, Any], statements: list[Statement], file: Pat
                 reading_of=(s.id,),
             )
         )
-    return asked_again
+    return reading_statements
 
 
 def _asked_of(c: Check, reading: ReadingTable) -> Check:

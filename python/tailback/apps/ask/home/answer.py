@@ -121,7 +121,7 @@ def answer(line: HomeLine, queues: Sequence[object] | None, trial: Trial, mine: 
     with shown(trial.progress) as tell:
         line = fitted(line, trial)
         times = timeline(line, length)
-        tried = _Tried(line, times, trial, candidates, tell)
+        trial_runs = _Tried(line, times, trial, candidates, tell)
         shares: dict[Share, list[HomeRun]] = {}
         first = next((name for name, c in candidates.items() if c.kind and not c.follows), None)
         asked = measures.asked(line)
@@ -137,30 +137,30 @@ def answer(line: HomeLine, queues: Sequence[object] | None, trial: Trial, mine: 
             return found
 
         # On a varying line, a few seeds may all have drawn similar rates.
-        every = trial.sure or line.varies is not None
-        for done, more in refine.rounds(trial.replications, settled, sure=every):
-            for name, runs in tried.seeds(done, more).items():
+        every_seed = trial.sure or line.varies is not None
+        for done, more in refine.rounds(trial.replications, settled, sure=every_seed):
+            for name, runs in trial_runs.seeds(done, more).items():
                 seen[name] += runs
-            latest = tried.answer(seen, asked)
+            latest = trial_runs.answer(seen, asked)
             if done == 0:
-                tried.course.announce(latest.best, times.duration_s)
+                trial_runs.course.announce(latest.best, times.duration_s)
             latest = heard(latest)
             if done > 0 or line.asked_share or first is None:
                 continue
             # The table of shares takes as long as a seed, so the first answer does not wait for it.
-            shares = tried.shares_that_serve(first)
-            tried.course.others = 0
+            shares = trial_runs.shares_that_serve(first)
+            trial_runs.course.others = 0
             serves = worth.chosen(line, shares)
             if serves != line.share:
                 line = replace(line, share=serves)
-                tried = tried.at(line, chosen(queues, line, now))
-                seen = tried.seeds(0, more)
-                latest = heard(tried.answer(seen, asked))
+                trial_runs = trial_runs.at(line, chosen(queues, line, now))
+                seen = trial_runs.seeds(0, more)
+                latest = heard(trial_runs.answer(seen, asked))
         assert latest is not None
         if not shares and candidates[latest.best].kind and not candidates[latest.best].follows:
-            first, shares = latest.best, tried.shares(latest.best)
-            shares[line.share] = list(latest.runs[latest.best][: tried.share_seeds])
-        tried.store(latest)
+            first, shares = latest.best, trial_runs.shares(latest.best)
+            shares[line.share] = list(latest.runs[latest.best][: trial_runs.share_seeds])
+        trial_runs.store(latest)
     return replace(latest, shares=dict(sorted(shares.items())), shares_of=first or "")
 
 
@@ -289,15 +289,15 @@ class _Tried:
         """The candidate to propose: the first in the order, unless another one is clearly better in latency and rate
         together."""
         there = [p.queue for p in ranking.places if self.known[p.queue].kind]
-        first = there[0] if there else MODEM
+        best = there[0] if there else MODEM
         for name in there[1:]:
-            mine, other = ([worth.of_run(run) for run in seen[one]] for one in (first, name))
+            mine, other = ([worth.of_run(run) for run in seen[one]] for one in (best, name))
             gain = stats.paired(mine, other)
             clear = gain.mean - gain.half_width > worth.MATTERS_S
             # If no share suits a varying line, a shaper that follows it need not be better by more than chance.
             if clear or (self.known[name].follows and gain.mean > 0):
-                first = name
-        return first
+                best = name
+        return best
 
     def store(self, found: HomeComparison) -> None:
         """Writes the tables of all runs together. Until then, only the tables of the last round are in the folder."""

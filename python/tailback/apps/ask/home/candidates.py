@@ -75,10 +75,10 @@ class HomeCandidate:
         if rate := shaping(self.kind):
             return {"kind": self.kind, rate: f"{rate_bps:.0f}bps", **framing.simulated(), **own}
         # `htb` does not count the code of PTM, so it gets a rate without the code's bytes.
-        counted = framing.simulated() | ({"framing": "plain"} if framing.cells == "ptm" else {})
+        framing_keys = framing.simulated() | ({"framing": "plain"} if framing.cells == "ptm" else {})
         rate_bps *= framing.rate_factor
         burst = f"{burst_bytes(rate_bps, framing)}B"
-        return {"kind": "htb", "rate": f"{rate_bps:.0f}bps", "burst": burst, **counted, "queue": table}
+        return {"kind": "htb", "rate": f"{rate_bps:.0f}bps", "burst": burst, **framing_keys, "queue": table}
 
 
 def candidate(given: object, line: HomeLine) -> HomeCandidate:
@@ -107,12 +107,12 @@ def chosen(
     `LinkError`."""
     by_name = {MODEM: today(), **({} if mine is None else {mine.name: mine})}
     for one in given if given is not None else DEFAULT:
-        made = today() if one == MODEM else candidate(one, line)
-        if made.name in by_name and made.name != MODEM:
+        entrant = today() if one == MODEM else candidate(one, line)
+        if entrant.name in by_name and entrant.name != MODEM:
             raise LinkError(
-                f"queue = {made.name} is given twice; give one of the two another name: {{ kind = ..., name = ... }}"
+                f"queue = {entrant.name} is given twice; give one of the two another name: {{ kind = ..., name = ... }}"
             )
-        by_name[made.name] = made
+        by_name[entrant.name] = entrant
     if len(by_name) < 2:
         raise LinkError("queue: name at least one discipline beside the modem, such as cake")
     if line.varies is not None and given is None:
@@ -138,10 +138,12 @@ def setup(c: HomeCandidate, line: HomeLine) -> Setup | None:
 
 def _shaped(kind: str, line: HomeLine) -> HomeCandidate:
     """A discipline behind a shaper, with Linux's defaults and the parameters that depend on the line."""
-    there = form(kind)
-    if there is not None and there.shapes and shaping(kind):
+    linux_form = form(kind)
+    if linux_form is not None and linux_form.shapes and shaping(kind):
         return _itself(kind, line)
-    down, up = (_behind(kind, there, line, *of) for of in zip(line.shaped, (IFB_PACKETS, CARD_PACKETS), strict=True))
+    down, up = (
+        _behind(kind, linux_form, line, *of) for of in zip(line.shaped, (IFB_PACKETS, CARD_PACKETS), strict=True)
+    )
     silent = {s.name for s in up if s.why in (_LINUX, _DEVICE)}
     why = {s.name: s.why for s in (*down, *up)}
     return HomeCandidate(kind, kind, _table_of(up), _table_of(down), why, frozenset(silent))
@@ -180,21 +182,21 @@ def _behind(kind: str, there: Form | None, line: HomeLine, rate_bps: float, devi
 def _itself(kind: str, line: HomeLine) -> HomeCandidate:
     """A discipline that shapes by itself, as `cake` does."""
     interval = law.settings(models()[kind]["law"], Path(line.shaped[1], line.packet, line.rtt_s), shapes=True)
-    both: dict[str, Any] = {"tins": "diffserv4", "translated": "neither"}
-    why = {
+    of_both_ways: dict[str, Any] = {"tins": "diffserv4", "translated": "neither"}
+    reasons = {
         "isolation": "hosts at home share the line first, then their flows; nat makes cake see these hosts",
         "tins": "four classes; the call is marked EF and has one before the transfers",
         "ingress": "packets dropped in the download direction have already used the line",
     }
     if law.interval(line.rtt_s)[0] != law.INTERVAL_S:
-        both |= _table_of(interval)
-        why |= {s.name: "the round trip differs much from the 100 ms that cake expects" for s in interval}
-    up = {**both, "isolation": "dual-src"}
+        of_both_ways |= _table_of(interval)
+        reasons |= {s.name: "the round trip differs much from the 100 ms that cake expects" for s in interval}
+    up = {**of_both_ways, "isolation": "dual-src"}
     share = acks_share(line.framing, *line.shaped)
     if share >= ACK_SHARE:
         up["ack_filter"] = "conservative"
-        why["ack_filter"] = f"ACKs of a full download would take {share:.0%} of the upload"
-    return HomeCandidate(kind, kind, up, {**both, "isolation": "dual-dst", "ingress": True}, why)
+        reasons["ack_filter"] = f"ACKs of a full download would take {share:.0%} of the upload"
+    return HomeCandidate(kind, kind, up, {**of_both_ways, "isolation": "dual-dst", "ingress": True}, reasons)
 
 
 #: Flow isolation without hosts, which does not depend on address translation.
@@ -212,10 +214,10 @@ def _table(table: Mapping[str, Any], line: HomeLine) -> HomeCandidate:
             f"--down and of --up: leave {rate} out"
         )
     base = _shaped(kind, line)
-    without = {"translated"} if own.get("isolation") in _NO_HOSTS else set()
+    excluded_keys = {"translated"} if own.get("isolation") in _NO_HOSTS else set()
     if own.keys() & {"rtt", "profile", "target", "interval"}:
-        without |= {"rtt"}
-    up, down = ({**{k: v for k, v in of.items() if k not in without}, **own} for of in (base.up, base.down))
+        excluded_keys |= {"rtt"}
+    up, down = ({**{k: v for k, v in of.items() if k not in excluded_keys}, **own} for of in (base.up, base.down))
     why = {k: v for k, v in base.why.items() if k not in own} | dict.fromkeys(own, "as asked for")
     return HomeCandidate(str(table.get("name", kind)), kind, up, down, why, base.silent - own.keys())
 

@@ -82,16 +82,16 @@ def check(answer: HomeComparison) -> str:
     best = answer.best
     if best == MODEM:
         return ""
-    expected = []
+    expectations = []
     for measure, what in (("added_down_s", "a download"), ("added_up_s", "an upload")):
         if measure in answer.ranking.values and not math.isnan(answer.estimate(measure, best).mean):
             with_it, today = (summary.milliseconds(answer.estimate(measure, name)) for name in (best, MODEM))
-            expected.append(f"{with_it} under {what} (with the modem alone {today})")
-    if not expected:
+            expectations.append(f"{with_it} under {what} (with the modem alone {today})")
+    if not expectations:
         return ""
     return (
         "To check: `ping` a near server, first on the idle line, then while a speed test runs, on a computer with a "
-        f"cable. The mean ping should be longer by some {joined(expected, 'and')}, and the rates near those of the "
+        f"cable. The mean ping should be longer by some {joined(expectations, 'and')}, and the rates near those of the "
         "first table. If the rates are much lower, the router is too slow to shape so much (`top` shows it): give the "
         "rate that it shapes with --router. If the ping is much longer, a queue is still elsewhere: packets bypass the "
         "shaper (`tc -s qdisc show dev WAN` counts those that pass), or the line is slower than was said: then give "

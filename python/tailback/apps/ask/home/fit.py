@@ -34,25 +34,27 @@ def fitted(line: HomeLine, trial: Trial) -> HomeLine:
     test = line.measured
     if test is None or line.modem != "fitted":
         return line
-    wanted = [test.added_down_s, test.added_up_s]
+    measured_added_s = [test.added_down_s, test.added_up_s]
     rates = (line.down_bps, line.up_bps)
     usual = (line.down_buffer, line.up_buffer)
-    begin = [size if w is None else _bytes(w, rate) for w, rate, size in zip(wanted, rates, usual, strict=True)]
+    begin = [
+        size if w is None else _bytes(w, rate) for w, rate, size in zip(measured_added_s, rates, usual, strict=True)
+    ]
     test_line = replace(
         line, traffic=("bulk",), hosts_of={"bulk": (1,)}, hosts=1, transfers=TRANSFERS, readers=0, varies=None
     )
-    for left in reversed(range(TRIES)):
+    for tries_left in reversed(range(TRIES)):
         test_line = replace(test_line, down_buffer=begin[0], up_buffer=begin[1])
-        seen = added(test_line, trial)
-        following = list(begin)
-        for i, (want, got) in enumerate(zip(wanted, seen, strict=True)):
+        simulated_added_s = added(test_line, trial)
+        next_sizes = list(begin)
+        for i, (want, got) in enumerate(zip(measured_added_s, simulated_added_s, strict=True)):
             if want is not None and abs(got - want) > max(NEAR * want, 0.0002):
                 factor = min(4.0, max(0.25, want / max(got, 1e-5)))
-                following[i] = min(max(LEAST_MODEM_BYTES, round(begin[i] * factor)), _bytes(MOST_S, rates[i]))
-        if following == begin or not left:
+                next_sizes[i] = min(max(LEAST_MODEM_BYTES, round(begin[i] * factor)), _bytes(MOST_S, rates[i]))
+        if next_sizes == begin or not tries_left:
             break
-        begin = following
-    return replace(line, down_buffer=begin[0], up_buffer=begin[1], fit_adds=seen)
+        begin = next_sizes
+    return replace(line, down_buffer=begin[0], up_buffer=begin[1], fit_adds=simulated_added_s)
 
 
 def _bytes(seconds: float, rate_bps: float) -> int:

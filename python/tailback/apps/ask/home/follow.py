@@ -83,20 +83,20 @@ class Shaper:
     def ping(self, now_s: float, delay_s: float) -> None:
         """Takes a returned ping whose delay above the baseline is `delay_s`."""
         packet_s = self.packet_bits / self.rate
-        late, full_up, full_down = (t + packet_s for t in (LATE_S, FULL_UP_S, FULL_DOWN_S))
+        late_s, full_up, full_down = (t + packet_s for t in (LATE_S, FULL_UP_S, FULL_DOWN_S))
         self.delays.append(delay_s)
-        self.late.append(delay_s > late)
+        self.late.append(delay_s > late_s)
         mean = sum(self.delays) / WINDOW
-        rested = now_s - self.lowered_s > REFRACTORY_S + EDGE_S
+        is_rested = now_s - self.lowered_s > REFRACTORY_S + EDGE_S
         if sum(self.late) >= DELAYED:
-            if rested:
-                part = min(1.0, max(0.0, (mean - late) / (full_down - late)))
-                self.rate *= LEAST_DOWN + part * (MOST_DOWN - LEAST_DOWN)
+            if is_rested:
+                fraction = min(1.0, max(0.0, (mean - late_s) / (full_down - late_s)))
+                self.rate *= LEAST_DOWN + fraction * (MOST_DOWN - LEAST_DOWN)
                 self.lowered_s = self.decayed_s = now_s
         elif self.load > HIGH_LOAD:
-            if rested and self.counted:
-                part = min(1.0, max(0.0, (late - mean) / (late - full_up)))
-                self.rate *= 1 + part * (MOST_UP - 1)
+            if is_rested and self.counted:
+                fraction = min(1.0, max(0.0, (late_s - mean) / (late_s - full_up)))
+                self.rate *= 1 + fraction * (MOST_UP - 1)
                 self.counted, self.decayed_s = False, now_s
         elif now_s - self.decayed_s > DECAY_S + EDGE_S:
             towards = self.bounds.base
@@ -133,22 +133,22 @@ def courses(ways: tuple[Shaped, Shaped], rtt_s: float, packet_bits: float, durat
     away: deque[tuple[float, float]] = deque()
     counted_s, pinger = 0.0, 0
     for tick in range(int(duration_s / SAMPLE_S) + 1):
-        now = tick * SAMPLE_S
-        if now - counted_s >= COUNTED_S - EDGE_S:
+        now_s = tick * SAMPLE_S
+        if now_s - counted_s >= COUNTED_S - EDGE_S:
             for shaper, fluid in zip(shapers, fluids, strict=True):
-                shaper.passed(fluid.passed_bits / (now - counted_s))
+                shaper.passed(fluid.passed_bits / (now_s - counted_s))
                 fluid.passed_bits = 0.0
-            counted_s = now
-        while away and away[0][0] <= now + EDGE_S:
-            later = away.popleft()[1] / 2
-            usual[pinger] += (RISES if later >= usual[pinger] else FALLS) * (later - usual[pinger])
+            counted_s = now_s
+        while away and away[0][0] <= now_s + EDGE_S:
+            delay_s = away.popleft()[1] / 2
+            usual[pinger] += (RISES if delay_s >= usual[pinger] else FALLS) * (delay_s - usual[pinger])
             for shaper in shapers:
-                shaper.ping(now, later - usual[pinger])
+                shaper.ping(now_s, delay_s - usual[pinger])
             pinger = (pinger + 1) % PINGERS
         for shaper, fluid, course in zip(shapers, fluids, rates, strict=True):
-            fluid.step(now, shaper.rate)
-            if not course or (course[-1][1] != shaper.rate and now - course[-1][0] >= STEP_S - EDGE_S):
-                course.append((now, shaper.rate))
+            fluid.step(now_s, shaper.rate)
+            if not course or (course[-1][1] != shaper.rate and now_s - course[-1][0] >= STEP_S - EDGE_S):
+                course.append((now_s, shaper.rate))
         waits = sum(fluid.wait_s for fluid in fluids)
-        away.append((max(now + rtt_s + waits, away[-1][0] if away else 0.0), waits))
+        away.append((max(now_s + rtt_s + waits, away[-1][0] if away else 0.0), waits))
     return rates

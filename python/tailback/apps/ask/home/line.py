@@ -172,36 +172,36 @@ def question(
     """The question, checked. Raises `LinkError`, whose message names the option."""
     kind = spoken.kind(link)
     try:
-        framed = framing(kind.link, pppoe=pppoe, vlan=vlan)
+        line_framing = framing(kind.link, pppoe=pppoe, vlan=vlan)
     except FramingError as e:
         raise LinkError(str(e)) from e
     variation = varying(varies, kind.name)
-    rates = _rates(down, up, rtt, measured, framed, variation)
+    rates = _rates(down, up, rtt, measured, line_framing, variation)
     _not_exchanged(rates, as_given)
     who = _who(people, hosts, traffic, transfers)
     down_buffer, up_buffer = _buffers(modem, rates)
     limit = None if router is None else known_router(router)
-    shared = _shares(share, limit, rates)
-    asked = named("senders", "congestion", sender, "congestion control")
-    assumed = "assumed" if rates.test is None or not _loads_measured(rates.test) else "fitted"
+    shaper_share = _shares(share, limit, rates)
+    control = named("senders", "congestion", sender, "congestion control")
+    load_source = "assumed" if rates.test is None or not _loads_measured(rates.test) else "fitted"
     tried = {Share(s, s) for s in SHARES} if limit is None else {_capped(Share(s, s), limit, rates) for s in SHARES}
     return HomeLine(
         down_bps=rates.down_bps,
         up_bps=rates.up_bps,
         rtt_s=rates.rtt_s,
         hosts=who.hosts,
-        framing=framed,
+        framing=line_framing,
         traffic=who.kinds,
         transfers=who.transfers,
         readers=who.readers,
         down_buffer=down_buffer,
         up_buffer=up_buffer,
-        modem=assumed if modem is None else modem,
-        sender=asked,
-        ecn=marks.has_ecn(ecn, {asked: asked}),
-        share=shared,
+        modem=load_source if modem is None else modem,
+        sender=control,
+        ecn=marks.has_ecn(ecn, {control: control}),
+        share=shaper_share,
         asked_share=share is not None,
-        shares=tuple(sorted({*tried, shared})),
+        shares=tuple(sorted({*tried, shaper_share})),
         varies=variation,
         hosts_of=who.hosts_of,
         people=people is not None,
@@ -241,10 +241,10 @@ def _rates(
         twice = next((n for n, v in (("down", down), ("up", up), ("rtt", rtt)) if v is not None), None)
         if twice is not None:
             raise LinkError(f"measured = {test}: it also contains --{twice}; leave one of them out")
-        said = measured(test)
+        measured_line = measured(test)
         packet = PACKET - (8 if framed.pppoe else 0)
-        rates = said.line_rates(framed, packet, framed.link != "unknown" and variation is None)
-        return _Rates(*rates, _round_trip(f"{1e3 * said.idle_s:g}ms"), said)
+        rates = measured_line.line_rates(framed, packet, framed.link != "unknown" and variation is None)
+        return _Rates(*rates, _round_trip(f"{1e3 * measured_line.idle_s:g}ms"), measured_line)
     if down is None and variation is not None and variation.most_down_bps:
         down = f"{variation.most_down_bps:.0f}bps"
     if up is None and variation is not None and variation.most_up_bps:
@@ -272,16 +272,16 @@ def _round_trip(text: str) -> float:
 def _not_exchanged(rates: _Rates, as_given: bool) -> None:
     """Refuses a line whose upload is much faster than its download, unless the user confirms it."""
     if rates.up_bps > EXCHANGED * rates.down_bps and not as_given:
-        down, up = rates.down_bps / 1e6, rates.up_bps / 1e6
+        down_mbps, up_mbps = rates.down_bps / 1e6, rates.up_bps / 1e6
         if rates.test is not None:
-            down, up = rates.test.down_bps / 1e6, rates.test.up_bps / 1e6
+            down_mbps, up_mbps = rates.test.down_bps / 1e6, rates.test.up_bps / 1e6
             raise LinkError(
-                f"measured = {down:g}/{up:g}: the download, which stands first, is slower than the upload: were they "
-                f"exchanged? Write {up:g}/{down:g}, or add --as-given if the line is like that"
+                f"measured = {down_mbps:g}/{up_mbps:g}: the download, which stands first, is slower than the upload: "
+                f"were they exchanged? Write {up_mbps:g}/{down_mbps:g}, or add --as-given if the line is like that"
             )
         raise LinkError(
-            f"down = {down:g}Mbps is less than up = {up:g}Mbps: were they exchanged? Give --down {up:g}Mbps --up "
-            f"{down:g}Mbps, or add --as-given if the line is like that"
+            f"down = {down_mbps:g}Mbps is less than up = {up_mbps:g}Mbps: were they exchanged? Give --down "
+            f"{up_mbps:g}Mbps --up {down_mbps:g}Mbps, or add --as-given if the line is like that"
         )
 
 
@@ -315,22 +315,24 @@ def _who(people: str | None, hosts: int | None, traffic: Sequence[str] | None, t
         raise LinkError(f"traffic = {','.join(kinds)}: nothing here loads the line; add {', '.join(LOADS)}")
     if hosts is not None:
         _whole("hosts", hosts, behind.MOST_HOSTS, "hosts behind the line")
-    number = len(kinds) if hosts is None else hosts
-    hosts_of = behind.hosts_of_kinds(kinds, number)
+    host_count = len(kinds) if hosts is None else hosts
+    hosts_of = behind.hosts_of_kinds(kinds, host_count)
     readers = max(behind.READERS, len(hosts_of.get("web", ())))
-    return _Who(kinds, number, hosts_of, max(transfers or TRANSFERS, len(hosts_of.get("bulk", ()))), readers)
+    return _Who(kinds, host_count, hosts_of, max(transfers or TRANSFERS, len(hosts_of.get("bulk", ()))), readers)
 
 
 def _buffers(modem: str | None, rates: _Rates) -> tuple[int, int]:
     """The buffers in front of the line, in bytes. Buffers from a speed test are fitted later."""
     both_rates = (rates.down_bps, rates.up_bps)
     if modem is None:
-        down, up = (max(LEAST_MODEM_BYTES, _buffer(MODEM, rate, least=1)) for rate in both_rates)
-        return down, up
+        down_bytes, up_bytes = (max(LEAST_MODEM_BYTES, _buffer(MODEM, rate, least=1)) for rate in both_rates)
+        return down_bytes, up_bytes
     if rates.test is not None and _loads_measured(rates.test):
         raise LinkError(f"modem = {modem}: the buffers follow from --measured; leave --modem or `down`, `up` there out")
-    down, up = (_buffer(text, rate) for text, rate in zip(_of_both("modem", modem), both_rates, strict=True))
-    return down, up
+    down_bytes, up_bytes = (
+        _buffer(text, rate) for text, rate in zip(_of_both("modem", modem), both_rates, strict=True)
+    )
+    return down_bytes, up_bytes
 
 
 def _policer(text: str, modem: str | None, varies: str | None) -> tuple[int, int]:

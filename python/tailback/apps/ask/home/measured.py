@@ -48,17 +48,19 @@ class Measured:
 
 def measured(text: str) -> Measured:
     """The measurement from a text, or from a file. Raises `LinkError`."""
-    said = _said(text)
-    parts = [part.strip() for part in re.split(r"[,;\n]+", said) if part.strip() and not part.lstrip().startswith("#")]
+    statement = _said(text)
+    parts = [
+        part.strip() for part in re.split(r"[,;\n]+", statement) if part.strip() and not part.lstrip().startswith("#")
+    ]
     if not parts:
         raise LinkError(f"measured = {text}: it is empty; {_HINT}")
     rates = re.split(r"\s*/\s*(?=[\d.])", parts[0])
     if len(rates) != 2:
-        read = _read(said)
+        read = _read(statement)
         if read is not None:
             return read
         raise LinkError(f"measured = {text}: {parts[0]!r} are not rates down/up; {_HINT}")
-    down, up = (_rate(one) for one in rates)
+    down_bps, up_bps = (_rate(rate) for rate in rates)
     times: dict[str, tuple[bool, float]] = {}
     for part in parts[1:]:
         match = _TIME.fullmatch(part)
@@ -72,7 +74,7 @@ def measured(text: str) -> Measured:
         raise LinkError(f"measured = {text}: the round trip of the idle line is missing; {_HINT}")
     idle = times["idle"][1]
     added = {way: _added(text, way, idle, times.get(way)) for way in ("down", "up")}
-    return Measured(down, up, idle, added["down"], added["up"])
+    return Measured(down_bps, up_bps, idle, added["down"], added["up"])
 
 
 def _read(text: str) -> Measured | None:
@@ -84,19 +86,19 @@ def _read(text: str) -> Measured | None:
         return None
     if not isinstance(measurement, Measurement):
         return None
-    down, up = measurement.rate(Role.DOWN), measurement.rate(Role.UP)
+    down_bps, up_bps = measurement.rate(Role.DOWN), measurement.rate(Role.UP)
     pings = {series.name: series.mean for series in measurement.of(Role.PING)}
-    if not (down > 0 and up > 0 and measurement.idle_s > 0):
+    if not (down_bps > 0 and up_bps > 0 and measurement.idle_s > 0):
         return None
     loaded_pings = (pings.get(f"ping during {role.value}") for role in (Role.DOWN, Role.UP))
     added = [None if p is None else max(0.0, p - measurement.idle_s) for p in loaded_pings]
-    return Measured(down, up, measurement.idle_s, *added)
+    return Measured(down_bps, up_bps, measurement.idle_s, *added)
 
 
 def _said(text: str) -> str:
     try:
-        there = "/" not in text[:8] or not re.match(r"\s*\d", text)
-        if there and Path(text).is_file():
+        may_be_file = "/" not in text[:8] or not re.match(r"\s*\d", text)
+        if may_be_file and Path(text).is_file():
             return Path(text).read_text(encoding="utf-8")
         if re.fullmatch(r"[~./]\S*|\S+\.(?:txt|json|csv|log)", text):
             raise LinkError(f"measured = {text}: there is no such file; {_HINT}")
@@ -121,10 +123,10 @@ def _added(text: str, way: str, idle_s: float, given: tuple[bool, float] | None)
     if given is None:
         return None
     more, seconds = given
-    added = seconds if more else seconds - idle_s
-    if added < 0:
+    added_s = seconds if more else seconds - idle_s
+    if added_s < 0:
         raise LinkError(
             f"measured = {text}: {way} {1e3 * seconds:g} ms under load is less than {1e3 * idle_s:g} ms on the idle "
             f"line; if it is what the load adds, write {way} +{1e3 * seconds:g}"
         )
-    return added
+    return added_s

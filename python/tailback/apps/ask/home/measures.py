@@ -72,10 +72,10 @@ class PhaseRun:
     @property
     def goodput(self) -> Mapping[str, float]:
         """Goodput of all TCP that loads the line, bit/s, by direction."""
-        found: dict[str, float] = {}
+        goodput_of: dict[str, float] = {}
         for (_, direction), bits in self.by_kind.items():
-            found[direction] = found.get(direction, 0.0) + bits
-        return found
+            goodput_of[direction] = goodput_of.get(direction, 0.0) + bits
+        return goodput_of
 
 
 @dataclass(frozen=True)
@@ -108,10 +108,10 @@ class HomeRun:
 
     def start(self) -> float:
         """The longest round trip while downloads start, minus that of the idle line, in seconds."""
-        found = self.phases.get(phase.DOWN)
-        if found is None or not len(found.start):
+        down_phase = self.phases.get(phase.DOWN)
+        if down_phase is None or not len(down_phase.start):
             return math.nan
-        return float(found.start.max()) - self.idle_s
+        return float(down_phase.start.max()) - self.idle_s
 
     @property
     def heaviest(self) -> PhaseRun:
@@ -423,10 +423,10 @@ def asked(line: HomeLine) -> list[HomeMeasure]:
 
 def views(results: Any, line: HomeLine, times: Timeline) -> dict[tuple[str, str], list[HomeRun]]:
     """The runs by their labels `queue` and `share`, in the order of seeds."""
-    found: dict[tuple[str, str], list[HomeRun]] = {}
-    for run, seen in runs_of(results, line, times):
-        found.setdefault((run["queue"], run["share"]), []).append(seen)
-    return found
+    home_runs: dict[tuple[str, str], list[HomeRun]] = {}
+    for run, home_run in runs_of(results, line, times):
+        home_runs.setdefault((run["queue"], run["share"]), []).append(home_run)
+    return home_runs
 
 
 def runs_of(results: Any, line: HomeLine, times: Timeline) -> Iterator[tuple[Mapping[str, Any], HomeRun]]:
@@ -434,30 +434,30 @@ def runs_of(results: Any, line: HomeLine, times: Timeline) -> Iterator[tuple[Map
     tables = {name: by_run(getattr(results, name)) for name in ("datagrams", "intervals", "pages", "playout")}
     trips = _round_trips(results.series)
     known = groups(line, times)
-    for run in results.runs.rows():
-        if run["status"] != "done":
+    for row in results.runs.rows():
+        if row["status"] != "done":
             continue
-        mine = {name: rows.get(run["run"], []) for name, rows in tables.items()}
-        series = trips.get(run["run"], {})
+        mine = {name: rows.get(row["run"], []) for name, rows in tables.items()}
+        series = trips.get(row["run"], {})
         seen = {p.name: _phase_run(p, mine, series, known, times.duration_s) for p in times.phases}
         sent, probe = series.get(PROBE, NOTHING)
-        yield run, HomeRun(line, times, seen, sent, probe)
+        yield row, HomeRun(line, times, seen, sent, probe)
 
 
 def _round_trips(series: Any) -> dict[int, dict[str, tuple[np.ndarray, np.ndarray]]]:
     """The send times of answered datagrams, and their round trips, by run and group."""
     if not len(series):
         return {}
-    runs, values = np.asarray(series["run"]), np.asarray(series["value"], float)
-    sent = np.asarray(series["time_s"], float) - values
+    runs, round_trips = np.asarray(series["run"]), np.asarray(series["value"], float)
+    sent_s = np.asarray(series["time_s"], float) - round_trips
     groups = np.asarray([what.removeprefix("flows.").rsplit(".", 1)[0] for what in series.to_list("what")])
-    found: dict[int, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
+    of_groups: dict[int, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
     for run in np.unique(runs):
         of_run = runs == run
         for group in np.unique(groups[of_run]):
             mine = of_run & (groups == group)
-            found.setdefault(int(run), {})[str(group)] = (sent[mine], values[mine])
-    return found
+            of_groups.setdefault(int(run), {})[str(group)] = (sent_s[mine], round_trips[mine])
+    return of_groups
 
 
 def _phase_run(
@@ -467,7 +467,7 @@ def _phase_run(
     known: Mapping[str, PhaseFlows],
     end_s: float,
 ) -> PhaseRun:
-    sent, probe = series.get(PROBE, NOTHING)
+    sent_s, probe = series.get(PROBE, NOTHING)
     calls: dict[str, CallQuality] = {}
     game, game_sent = [NOTHING[1]], 0
     for row in tables["datagrams"]:
@@ -493,17 +493,17 @@ def _phase_run(
         if row["from_s"] >= p.counted and row["to_s"] <= p.ends:
             key = sender.kind, sender.direction
             goodput[key] = goodput.get(key, 0.0) + row["goodput_bps"]
-    counted = max(1.0, math.floor(p.ends) - math.ceil(p.counted))
+    counted_s = max(1.0, math.floor(p.ends) - math.ceil(p.counted))
     return PhaseRun(
-        probe=probe[(sent >= p.counted) & (sent < p.ends)],
-        start=probe[(sent >= p.begins) & (sent < p.counted)],
+        probe=probe[(sent_s >= p.counted) & (sent_s < p.ends)],
+        start=probe[(sent_s >= p.begins) & (sent_s < p.counted)],
         calls=calls,
         videos=videos,
         game=np.concatenate(game),
         game_sent=game_sent,
         pages=_page_times(tables["pages"], p, end_s),
         # Intervals are of a second.
-        by_kind={key: bits / counted for key, bits in goodput.items()},
+        by_kind={key: bits / counted_s for key, bits in goodput.items()},
     )
 
 

@@ -19,7 +19,7 @@ ALL = 0.985
 def candidate(text: str, line: HomeLine) -> HomeCandidate:
     """The queues of a paste, up and down, with their rates. Raises `LinkError`."""
     try:
-        found = queues.pasted(text)
+        reading = queues.pasted(text)
     except UnknownTextError as e:
         raise LinkError(
             f"mine = {_start(text)}: this is no script of tc, no output of tc and no block of SQM; give what "
@@ -27,23 +27,23 @@ def candidate(text: str, line: HomeLine) -> HomeCandidate:
         ) from e
     except (ReadError, OSError) as e:
         raise LinkError(f"mine = {_start(text)}: {str(e).removeprefix('--queue: ')}") from e
-    up, down = found.data.side("up"), found.data.side("down")
-    alone = [side for side in found.data.sides if not side.way and side.queue]
+    up, down = reading.data.side("up"), reading.data.side("down")
+    alone = [side for side in reading.data.sides if not side.way and side.queue]
     # A single device is the one towards the modem; of two devices, the first one is.
     if up is None and alone:
         up = alone.pop(0)
     if down is None and alone:
         down = alone.pop(0)
     if (up is None or not up.queue) and (down is None or not down.queue):
-        raise LinkError(f"mine = {found.title}: no queue is in it; paste the lines of tc, or the block of SQM")
-    why = {
+        raise LinkError(f"mine = {reading.title}: no queue is in it; paste the lines of tc, or the block of SQM")
+    explanation = {
         "up": _said(up, "up", line.up_bps),
         "down": _said(down, "down", line.down_bps),
-        "left out": queues.remarks(found),
-        "netem": _path(found.data.sides),
+        "left out": queues.remarks(reading),
+        "netem": _path(reading.data.sides),
     }
     pasted = (None if up is None else up.queue or None, None if down is None else down.queue or None)
-    return HomeCandidate(MINE, "", why={k: v for k, v in why.items() if v}, pasted=pasted)
+    return HomeCandidate(MINE, "", why={k: v for k, v in explanation.items() if v}, pasted=pasted)
 
 
 def _path(sides: Sequence[Side]) -> str:
@@ -65,10 +65,10 @@ def _said(side: Side | None, way: str, line_bps: float) -> str:
     if side.rate_bps is None:
         return f"{text}, without a shaper: the queue stays where the line is slower, and this one is empty"
     share = side.rate_bps / line_bps
-    told = f"{text}, at {side.rate_bps / 1e6:.4g} Mb/s, {share:.0%} of the line's rate"
+    sentence = f"{text}, at {side.rate_bps / 1e6:.4g} Mb/s, {share:.0%} of the line's rate"
     if share > ALL:
-        return f"{told}: too near to it, or above, to keep the queue at home"
-    return told
+        return f"{sentence}: too near to it, or above, to keep the queue at home"
+    return sentence
 
 
 def _numbers(queue: Mapping[str, Any]) -> str:

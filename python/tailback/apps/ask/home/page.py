@@ -110,13 +110,13 @@ def _where(name: str) -> str:
 
 def _parameters(answer: HomeComparison) -> list[list[str]]:
     rows = []
-    for name, c in answer.candidates.items():
-        if not c.kind:
-            rows.append([name, "", "; ".join(c.why.values()) or "no shaper: the modem's own queue"])
+    for name, candidate in answer.candidates.items():
+        if not candidate.kind:
+            rows.append([name, "", "; ".join(candidate.why.values()) or "no shaper: the modem's own queue"])
             continue
-        for direction, own in (("up", c.up), ("down", c.down)):
+        for direction, own in (("up", candidate.up), ("down", candidate.down)):
             said = ", ".join(f"{k} = {inline(v)}" for k, v in own.items() if k not in ("kind", "class"))
-            why = "; ".join(c.why[k] for k in own if k in c.why)
+            why = "; ".join(candidate.why[k] for k in own if k in candidate.why)
             rows.append([name if direction == "up" else "", f"{direction}: {said or 'defaults'}", why])
     return rows
 
@@ -163,10 +163,10 @@ def live_rows(answer: HomeComparison, name: str) -> list[list[str]]:
         return [[name, "model only", "pages of the web have no live form: leave web out of --traffic"]]
     command = f"tailback live {SCENARIOS}/{name}.toml"
     link, needs = _needs(answer, name)
-    missing = [need for need in needs if need not in _has()]
-    if needs and not missing:
+    absent = [need for need in needs if need not in _has()]
+    if needs and not absent:
         return [[name, "kernel", f"{command} --kernel {link}"], [name, "our box", command]]
-    lacks = f" (the kernel has no {', no '.join(missing)})" if needs else ""
+    lacks = f" (the kernel has no {', no '.join(absent)})" if needs else ""
     return [[name, "our box", f"{command}{lacks}"]]
 
 
@@ -183,22 +183,22 @@ def _needs(answer: HomeComparison, name: str) -> tuple[str, list[str]]:
 
 
 def _figures(answer: HomeComparison, folder: Path, kinds: Sequence[str]) -> list[Picture | None]:
-    made = []
+    pictures = []
     drawn = [_through_phases(answer), *([_shares(answer)] if answer.shares else []), _distribution(answer)]
     for name, fig, caption in drawn:
         files = plots.save(fig, folder / "figures" / name, kinds, small=True)
-        made.append(picture(folder, [str(f.relative_to(folder)) for f in files], caption))
-    return made
+        pictures.append(picture(folder, [str(f.relative_to(folder)) for f in files], caption))
+    return pictures
 
 
 def _through_phases(answer: HomeComparison) -> tuple[str, Any, str]:
-    lines = []
+    curves = []
     for name, runs in answer.runs.items():
         run = runs[0]
         t, v = _largest(run.sent_s, 1e3 * run.round_trips, answer.times.duration_s)
-        lines.append((name, t, v))
+        curves.append((name, t, v))
     spans = [(p.title, p.begins, p.ends) for p in answer.times.phases]
-    fig = plots.phases(lines, spans, "round trip (ms)", names=list(answer.runs))
+    fig = plots.phases(curves, spans, "round trip (ms)", names=list(answer.runs))
     caption = (
         f"The round trip of a small packet each 20 ms, seed {answer.seeds[0]}, log scale: of each "
         f"{1e3 * answer.times.duration_s / POINTS:.0f} ms the longest. What a shaper cannot prevent is the peak at the "
@@ -240,16 +240,18 @@ def _shares(answer: HomeComparison) -> tuple[str, Any, str]:
 
 
 def _distribution(answer: HomeComparison) -> tuple[str, Any, str]:
-    lines = []
-    last = answer.times.last
+    curves = []
+    last_phase = answer.times.last
     for name, runs in answer.runs.items():
         percent = [
-            np.percentile(r.phases[last.name].probe, np.arange(101)) for r in runs if len(r.phases[last.name].probe)
+            np.percentile(r.phases[last_phase.name].probe, np.arange(101))
+            for r in runs
+            if len(r.phases[last_phase.name].probe)
         ]
-        lines.append((name, name, np.mean(percent, axis=0) if percent else np.empty(0)))
+        curves.append((name, name, np.mean(percent, axis=0) if percent else np.empty(0)))
     fig = plots.distributions(
-        lines,
-        f"round trip, phase: {last.title}",
+        curves,
+        f"round trip, phase: {last_phase.title}",
         "no packet came back",
         seconds=True,
         aside=(answer.line.rtt_s, "the idle line"),

@@ -70,10 +70,10 @@ def hosts_of_kinds(kinds: Sequence[str], hosts: int) -> dict[str, tuple[int, ...
 
 def hosts_of_people(counts: Mapping[str, int], kinds: Sequence[str]) -> dict[str, tuple[int, ...]]:
     """A host for each person."""
-    hosts_of, at = {}, 1
+    hosts_of, next_host = {}, 1
     for kind in kinds:
-        hosts_of[kind] = tuple(range(at, at + counts[kind]))
-        at += counts[kind]
+        hosts_of[kind] = tuple(range(next_host, next_host + counts[kind]))
+        next_host += counts[kind]
     return hosts_of
 
 

@@ -76,12 +76,12 @@ def timeline(line: HomeLine, duration_s: float | None = None) -> Timeline:
     loads = [w for w in loads if (down or not w[1]) and (up or not w[2])]
     # The queue of a full modem must drain, and retransmissions must end, before the next phase.
     gap = GAP_S + 4 * max(8 * line.down_buffer / line.down_bps, 8 * line.up_buffer / line.up_bps)
-    fixed = IDLE_S + gap * len(loads)
+    unloaded_s = IDLE_S + gap * len(loads)
     both_bps = line.down_bps + line.up_bps
     usual = LOADED_S if both_bps <= FAST_BPS else max(FAST_LOADED_S, math.ceil(LOADED_S * FAST_BPS / both_bps))
-    loaded = usual if duration_s is None else (duration_s - fixed) / len(loads)
-    if loaded < LEAST_LOADED_S:
-        least = fixed + LEAST_LOADED_S * len(loads)
+    load_s = usual if duration_s is None else (duration_s - unloaded_s) / len(loads)
+    if load_s < LEAST_LOADED_S:
+        least = unloaded_s + LEAST_LOADED_S * len(loads)
         raise LinkError(
             f"duration = {duration_s:g}s: {len(loads)} phases with load and the pauses after them do not fit; give at "
             f"least {least:g}s"
@@ -89,7 +89,7 @@ def timeline(line: HomeLine, duration_s: float | None = None) -> Timeline:
     phases = [Phase(IDLE, 0.0, IDLE_S, False, False, 1.0)]
     begin_s = IDLE_S
     for name, d, u in loads:
-        phases.append(Phase(name, begin_s, begin_s + loaded, d, u, begin_s + START_SHARE * loaded))
-        begin_s += loaded + gap
+        phases.append(Phase(name, begin_s, begin_s + load_s, d, u, begin_s + START_SHARE * load_s))
+        begin_s += load_s + gap
     # The last pause lets packets that are still on their way arrive.
     return Timeline(tuple(phases), begin_s)

@@ -41,7 +41,7 @@ def rows(answer: HomeComparison) -> list[Row]:
     """The rows, in the order in which users notice differences."""
     line = answer.line
     calls, games = (len(line.hosts_of.get(kind, ())) for kind in ("call", "game"))
-    made = [
+    candidate_rows = [
         _row(answer, "the worst call" if calls > 1 else "the call", "call_rating", _rated),
         _row(answer, "the video", "video_shown_bps", lambda e: _rate(e.mean)),
         _row(answer, "of the time it is frozen", "video_frozen", lambda e: f"{_number(100 * e.mean)} %"),
@@ -55,7 +55,7 @@ def rows(answer: HomeComparison) -> list[Row]:
         _row(answer, "the upload delivers", "goodput_up", lambda e: _rate(e.mean * line.up_bps)),
     ]
     graded = Row("grade", [answer.grade(name) for name in names(answer)])
-    return [*(row for row in made if row is not None), graded]
+    return [*(row for row in candidate_rows if row is not None), graded]
 
 
 def _row(answer: HomeComparison, what: str, measure: str, show: object) -> Row | None:

@@ -65,20 +65,20 @@ def _paste(answer: HomeComparison, width: int) -> list[str]:
     """Lines for the first candidate, how to undo them, and how to check that they work."""
     if answer.best == MODEM:
         return ["Nothing to paste: no candidate was compared that a router can set up."]
-    made = answer.lines(answer.best)
-    if made is None:
+    paste = answer.lines(answer.best)
+    if paste is None:
         return [f"{answer.best} is written in Python: there is no line for it."]
-    if made.why_not:
-        return [made.why_not]
+    if paste.why_not:
+        return [paste.why_not]
     lines = [*textwrap.wrap(doing.NOT_NEEDED, width), ""] if words.leave(answer) else []
     lines += textwrap.wrap(f"On Linux, {answer.best}: {doing.ON_LINUX}", width)
-    lines += ["", *(f"  {line}" for line in made.commands)]
+    lines += ["", *(f"  {line}" for line in paste.commands)]
     if answer.candidates[answer.best].follows:
         for said, typed in doing.autorate(config(answer.line)):
             lines += ["", *textwrap.wrap(said, width), "", *(f"  {line}" for line in typed)]
-    if made.unsaid:
-        lines += ["", f"These lines do not say {', '.join(made.unsaid)}."]
-    lines += ["", doing.UNDO_LINUX, "", *(f"  {line.text}" for line in made.undo)]
+    if paste.unsaid:
+        lines += ["", f"These lines do not say {', '.join(paste.unsaid)}."]
+    lines += ["", doing.UNDO_LINUX, "", *(f"  {line.text}" for line in paste.undo)]
     block = answer.sqm(answer.best)
     if block is not None:
         lines += ["", *textwrap.wrap(f"On OpenWrt, instead, in /etc/config/sqm: {doing.ON_OPENWRT}", width), ""]

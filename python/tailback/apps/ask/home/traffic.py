@@ -78,7 +78,7 @@ def scenario(
     draws the rate over time. A shaper that `follows` lags behind it."""
     lan = max(LEAST_LAN_BPS, LAN * max(line.down_bps, line.up_bps))
     flows = groups(line, times)
-    made: dict[str, Any] = {
+    document: dict[str, Any] = {
         "name": "home line",
         "duration": _time(times.duration_s),
         "interval": "1s",
@@ -92,11 +92,11 @@ def scenario(
         },
     }
     if "web" in line.traffic:
-        made["sessions"] = _web(line)
+        document["sessions"] = _web(line)
     if line.varies is not None:
         course = line.varies.course(line, seed, times.duration_s)
-        made |= {"seed": seed, "change": changes(course) | (_following(line, course, times) if follows else {})}
-    return made
+        document |= {"seed": seed, "change": changes(course) | (_following(line, course, times) if follows else {})}
+    return document
 
 
 def bounds(line: HomeLine) -> tuple[follow.Bounds, follow.Bounds]:
@@ -196,27 +196,29 @@ def _tcp(line: HomeLine) -> dict[str, Any]:
 def groups(line: HomeLine, times: Timeline) -> dict[str, PhaseFlows]:
     """The groups of flows of a run, by name."""
     loads = [kind for kind in line.traffic if kind in LOADS]
-    probed = _host(line.hosts_of[loads[0]][0])
-    every = max(PROBE_S, 8 * PROBE_BYTES / (PROBE_SHARE * min(line.down_bps, line.up_bps)))
-    made = [PhaseFlows(PROBE, "", "", _echo(probed, PROBE_BYTES, every))]
+    probing_host = _host(line.hosts_of[loads[0]][0])
+    probe_interval_s = max(PROBE_S, 8 * PROBE_BYTES / (PROBE_SHARE * min(line.down_bps, line.up_bps)))
+    flow_groups = [PhaseFlows(PROBE, "", "", _echo(probing_host, PROBE_BYTES, probe_interval_s))]
     for phase in times.loaded:
         for kind in loads:
-            made += _transfers(line, kind, phase)
+            flow_groups += _transfers(line, kind, phase)
     for phase in times.phases:
         for number, host in _numbered(line, "call"):
-            made += _call(line, _host(host), phase, number)
+            flow_groups += _call(line, _host(host), phase, number)
         for number, host in _numbered(line, STREAM):
             stream = calls.video(line.adapt) | {"start": _time(phase.begins), "stop": _time(phase.ends)}
             stream |= {"from": WORLD, "to": _host(host)}
-            made.append(PhaseFlows(STREAM, "down", phase.name, stream, number=number))
+            flow_groups.append(PhaseFlows(STREAM, "down", phase.name, stream, number=number))
         for number, host in _numbered(line, "game"):
             table = _echo(_host(host), GAME_UP, 1 / GAME_HZ, phase, GAME_DOWN)
-            made.append(PhaseFlows("game", "", phase.name, table, number=number))
+            flow_groups.append(PhaseFlows("game", "", phase.name, table, number=number))
     if line.has("rrul", "rrul-be"):
         for name, size, mark in RRUL_PROBES:
             marked = {"dscp": mark} if line.has("rrul") else {}
-            made.append(PhaseFlows(f"rrul-{name}", "", "", {**_echo(probed, size, RRUL_PROBE_S), **marked}))
-    return {group.name: _wrapped(line, group) for group in made}
+            flow_groups.append(
+                PhaseFlows(f"rrul-{name}", "", "", {**_echo(probing_host, size, RRUL_PROBE_S), **marked})
+            )
+    return {group.name: _wrapped(line, group) for group in flow_groups}
 
 
 def _wrapped(line: HomeLine, group: PhaseFlows) -> PhaseFlows:
@@ -247,14 +249,14 @@ def _transfers(line: HomeLine, kind: str, phase: Phase) -> list[PhaseFlows]:
     """The long transfers of a kind in a phase. The transfers stop at the end of the phase."""
     hosts = _numbered(line, kind)
     counts = parts(line.transfers, len(hosts)) if kind == "bulk" else [1] * len(hosts)
-    made = []
+    flow_groups = []
     for (number, host), count in zip(hosts, counts, strict=True):
-        made += _transfers_of(line, kind, phase, _host(host), number, count)
-    return made
+        flow_groups += _transfers_of(line, kind, phase, _host(host), number, count)
+    return flow_groups
 
 
 def _transfers_of(line: HomeLine, kind: str, phase: Phase, host: str, number: int, count: int) -> list[PhaseFlows]:
-    made = []
+    flow_groups = []
     for direction, goes in (("down", phase.down and LOADS[kind][0]), ("up", phase.up and LOADS[kind][1])):
         if not goes:
             continue
@@ -269,31 +271,33 @@ def _transfers_of(line: HomeLine, kind: str, phase: Phase, host: str, number: in
         }
         if kind == "rrul":
             for mark in RRUL_MARKS:
-                made.append(PhaseFlows(kind, direction, phase.name, {**flows, "count": 1, "dscp": mark}, mark, number))
+                flow_groups.append(
+                    PhaseFlows(kind, direction, phase.name, {**flows, "count": 1, "dscp": mark}, mark, number)
+                )
         else:
             count = len(RRUL_MARKS) if kind.startswith("rrul") else count
-            made.append(PhaseFlows(kind, direction, phase.name, {**flows, "count": count}, number=number))
-    return made
+            flow_groups.append(PhaseFlows(kind, direction, phase.name, {**flows, "count": count}, number=number))
+    return flow_groups
 
 
 def _call(line: HomeLine, host: str, phase: Phase, number: int) -> list[PhaseFlows]:
     """Both directions of a call: audio marked as telephony (RFC 4594 section 4.1), and adaptive video."""
     ends = _time(phase.ends)
     audio = {"traffic": "voice", "dscp": "EF", "start": _time(phase.counted), "stop": ends}
-    made = _both_ways("call", host, phase, number, audio)
+    flow_groups = _both_ways("call", host, phase, number, audio)
     if line.adapt:
         # The video begins with the phase, since a rate control takes seconds to settle.
         video = {**calls.video(line.adapt), "dscp": calls.MARK, "start": _time(phase.begins), "stop": ends}
-        made += _both_ways(VIDEO, host, phase, number, video)
-    return made
+        flow_groups += _both_ways(VIDEO, host, phase, number, video)
+    return flow_groups
 
 
 def _both_ways(kind: str, host: str, phase: Phase, number: int, flows: Mapping[str, Any]) -> list[PhaseFlows]:
     """The same flows upwards and downwards."""
     ways = (("up", host, WORLD), ("down", WORLD, host))
     return [
-        PhaseFlows(kind, direction, phase.name, {"from": there, "to": here, **flows}, number=number)
-        for direction, there, here in ways
+        PhaseFlows(kind, direction, phase.name, {"from": source, "to": target, **flows}, number=number)
+        for direction, source, target in ways
     ]
 
 
@@ -305,7 +309,7 @@ def _echo(
     transport: dict[str, Any] = {"kind": "udp", "echo": True}
     if answer is not None:
         transport["echo_size"] = f"{answer}B"
-    made: dict[str, Any] = {
+    group: dict[str, Any] = {
         "from": host,
         "to": WORLD,
         "transport": transport,
@@ -313,16 +317,16 @@ def _echo(
         "traffic": {"kind": "cbr", "rate": f"{size * 8 / every_s:.6f}bps"},
     }
     if phase is not None:
-        made |= {"start": _time(phase.counted), "stop": _time(phase.ends)}
-    return made
+        group |= {"start": _time(phase.counted), "stop": _time(phase.ends)}
+    return group
 
 
 def _web(line: HomeLine) -> dict[str, Any]:
     """The sessions of the readers of each host."""
     hosts = _numbered(line, "web")
-    made = {}
+    sessions = {}
     for (number, host), readers in zip(hosts, parts(line.readers, len(hosts)), strict=True):
-        made[f"web-{number}" if number else "web"] = {
+        sessions[f"web-{number}" if number else "web"] = {
             "kind": "web",
             "preset": "3gpp",
             "from": WORLD,
@@ -335,30 +339,30 @@ def _web(line: HomeLine) -> dict[str, Any]:
             "tcp": {**_tcp(line), "connection": "two-way"},
             **_tunnel(line, _host(host), inner=False),
         }
-    return made
+    return sessions
 
 
 def said(line: HomeLine) -> list[str]:
     """A sentence for each kind of traffic and its hosts."""
-    n = {kind: len(hosts) for kind, hosts in line.hosts_of.items()}
-    each = line.readers / READING_S
+    hosts_by_kind = {kind: len(hosts) for kind, hosts in line.hosts_of.items()}
+    page_rate = line.readers / READING_S
     words: Mapping[str, str] = {
         "bulk": f"{line.transfers} long transfer{'s' * (line.transfers > 1)} down and as many up ({line.sender}"
         + ("; one is always there, as an update)" if line.people and line.transfers == 1 else ")"),
-        "upload": _times(n.get("upload", 0), "upload") + f" without end ({line.sender})",
-        "web": f"{line.readers} reader{'s' * (line.readers > 1)} of pages, {each:.2g} page{'s' * (each != 1)} a second "
-        "together",
-        "call": _times(n.get("call", 0), "call") + _media(line),
-        STREAM: _times(n.get(STREAM, 0), "stream") + f" down, {calls.streamed(line.adapt)}, unmarked",
-        "game": _times(n.get("game", 0), "game")
+        "upload": _times(hosts_by_kind.get("upload", 0), "upload") + f" without end ({line.sender})",
+        "web": f"{line.readers} reader{'s' * (line.readers > 1)} of pages, "
+        f"{page_rate:.2g} page{'s' * (page_rate != 1)} a second together",
+        "call": _times(hosts_by_kind.get("call", 0), "call") + _media(line),
+        STREAM: _times(hosts_by_kind.get(STREAM, 0), "stream") + f" down, {calls.streamed(line.adapt)}, unmarked",
+        "game": _times(hosts_by_kind.get("game", 0), "game")
         + f", {GAME_UP} B up and {GAME_DOWN} B down {GAME_HZ} times a second, unmarked",
         "rrul": f"four transfers each way, marked {', '.join(RRUL_MARKS)}, and RRUL's four probes",
         "rrul-be": "four transfers each way, unmarked, and RRUL's four probes",
     }
     sentences = [f"{_hosts_text(hosts)}: {words[kind]}" for kind, hosts in line.hosts_of.items()]
-    voices, games = n.get("call", 0), n.get("game", 0)
+    voices, games = hosts_by_kind.get("call", 0), hosts_by_kind.get("game", 0)
     for way, rate, packet in (("down", line.down_bps, GAME_DOWN), ("up", line.up_bps, GAME_UP)):
-        streams = n.get(STREAM, 0) if way == "down" and not line.adapt else 0
+        streams = hosts_by_kind.get(STREAM, 0) if way == "down" and not line.adapt else 0
         needs = voices * CALL_BPS + streams * calls.MOST_BPS + games * 8 * packet * GAME_HZ
         if needs > 0.8 * rate:
             sentences.append(

@@ -86,17 +86,17 @@ class Variation:
 
     def course(self, line: HomeLine, seed: int, duration_s: float) -> list[Step]:
         """The rates of the line in the run with this seed."""
-        drawn = random.Random(f"a line that varies, seed {seed}")
+        generator = random.Random(f"a line that varies, seed {seed}")
         if self.recordings is not None:
-            return self._recorded(line, drawn, duration_s)
+            return self._recorded(line, generator, duration_s)
         steps: list[Step] = []
-        at, first, places = 0.0, self.step_s * drawn.random(), self._places(drawn)
-        while at < duration_s:
+        at_s, first, places = 0.0, self.step_s * generator.random(), self._places(generator)
+        while at_s < duration_s:
             u = next(places)
             down, up = (r.least + u * (r.most - r.least) for r in (self.down, self.up))
             rates = (down, self._up(line, up)) if self.absolute else (down * line.down_bps, up * line.up_bps)
-            steps.append(Step(at, *rates))
-            at = first + self.step_s * (len(steps) - 1)
+            steps.append(Step(at_s, *rates))
+            at_s = first + self.step_s * (len(steps) - 1)
         return steps
 
     def _places(self, drawn: random.Random) -> Iterator[float]:
@@ -119,11 +119,11 @@ class Variation:
         down, up = self.recordings
         begins = drawn.random() * down.times_s[-1]
         changes = {0.0}
-        for one in self.recordings:
-            if one is not None:
-                end = one.times_s[-1]
+        for recorded_way in self.recordings:
+            if recorded_way is not None:
+                end = recorded_way.times_s[-1]
                 rounds = range(int((begins + duration_s) / end) + 1)
-                changes |= {t + k * end - begins for k in rounds for t in one.times_s[:-1]}
+                changes |= {t + k * end - begins for k in rounds for t in recorded_way.times_s[:-1]}
         inside = sorted(t for t in changes if 0 <= t < duration_s)
         steps = [Step(t, down.at(begins + t), line.up_bps if up is None else up.at(begins + t)) for t in inside]
         return [s for i, s in enumerate(steps) if i == 0 or s[1:] != steps[i - 1][1:]]
@@ -178,17 +178,23 @@ def varying(given: str | None, kind: str) -> Variation | None:
     parts = [part.strip() for part in given.split(",")]
     if 1 <= len(parts) <= 2 and all(_RANGE.fullmatch(part) for part in parts):
         down, *up = (_range(part, given) for part in parts)
-        step, kept = _PACES.get(kind, _PACE)
+        step, kept_share = _PACES.get(kind, _PACE)
         shares = Range(down.least / down.most, 1.0)
         title = f"{_mbps(down)} down"
         title += f", {_mbps(up[0])} up" if up else ", the upload in step with the download"
-        return Variation(title, step, down, up[0] if up else shares, kept, absolute=True)
+        return Variation(title, step, down, up[0] if up else shares, kept_share, absolute=True)
     if 1 <= len(parts) <= 2 and all(Path(part).is_file() for part in parts):
-        read = [recording(part) for part in parts]
-        title = f"the download as in {read[0].name}" + (f", the upload as in {read[1].name}" if len(read) > 1 else "")
-        span = Range(min(read[0].rates_bps), max(read[0].rates_bps))
-        both = (read[0], read[1] if len(read) > 1 else None)
-        up_span = Range(min(read[1].rates_bps), max(read[1].rates_bps)) if len(read) > 1 else Range(1.0, 1.0)
+        recordings = [recording(part) for part in parts]
+        title = f"the download as in {recordings[0].name}" + (
+            f", the upload as in {recordings[1].name}" if len(recordings) > 1 else ""
+        )
+        span = Range(min(recordings[0].rates_bps), max(recordings[0].rates_bps))
+        both = (recordings[0], recordings[1] if len(recordings) > 1 else None)
+        up_span = (
+            Range(min(recordings[1].rates_bps), max(recordings[1].rates_bps))
+            if len(recordings) > 1
+            else Range(1.0, 1.0)
+        )
         return Variation(title, 0.0, span, up_span, absolute=True, recordings=both)
     raise LinkError(f"varies = {given}: {_HINT}, with the columns time_s and rate_mbps, of the download and the upload")
 
@@ -221,15 +227,17 @@ def recording(path: str) -> Recording:
     if time is None or rate is None:
         raise LinkError(f"varies = {path}, line 1: name the columns time_s (or time_ms) and rate_mbps (or rate_kbps)")
     points: list[tuple[float, float]] = []
-    for number, row in enumerate(rows[1:], 2):
+    for line_number, row in enumerate(rows[1:], 2):
         if not row:
             continue
         try:
             point = float(row[names.index(time)]) * _TIMES[time], float(row[names.index(rate)]) * _RATES[rate]
         except (ValueError, IndexError) as e:
-            raise LinkError(f"varies = {path}, line {number}: {','.join(row)!r} are no time and rate ({e})") from e
+            raise LinkError(f"varies = {path}, line {line_number}: {','.join(row)!r} are no time and rate ({e})") from e
         if not all(map(math.isfinite, point)) or point[1] < 0 or (points and point[0] <= points[-1][0]):
-            raise LinkError(f"varies = {path}, line {number}: times grow from line to line, and rates are 0 or more")
+            raise LinkError(
+                f"varies = {path}, line {line_number}: times grow from line to line, and rates are 0 or more"
+            )
         points.append(point)
     if len(points) < 2:
         raise LinkError(f"varies = {path}: it has fewer than two lines with a time and a rate")
@@ -248,10 +256,12 @@ def changes(course: Sequence[Step]) -> dict[str, Any]:
 
 def said(line: HomeLine) -> str:
     """A sentence on the variation of the rate; empty if it does not vary."""
-    v = line.varies
-    if v is None:
+    variation = line.varies
+    if variation is None:
         return ""
-    if v.recordings is not None:
-        return f"The line's rate varies: {v.title}, which each seed begins elsewhere."
-    own = "" if v.absolute else " (a sketch, not a measurement)"
-    return f"The line's rate varies: {v.title}, another rate every {v.step_s:g} s, drawn by the seed{own}."
+    if variation.recordings is not None:
+        return f"The line's rate varies: {variation.title}, which each seed begins elsewhere."
+    own = "" if variation.absolute else " (a sketch, not a measurement)"
+    return (
+        f"The line's rate varies: {variation.title}, another rate every {variation.step_s:g} s, drawn by the seed{own}."
+    )

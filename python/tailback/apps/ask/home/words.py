@@ -56,62 +56,70 @@ def question(answer: HomeComparison) -> str:
 def where(answer: HomeComparison) -> str:
     """The places of the queues, and the evidence for them."""
     line = answer.line
-    up, down = _size(line.up_buffer), _size(line.down_buffer)
+    up_buffer, down_buffer = _size(line.up_buffer), _size(line.down_buffer)
     if line.modem == "fitted" and line.measured is not None and line.fit_adds is not None:
-        parts = [("download", line.measured.added_down_s), ("upload", line.measured.added_up_s)]
-        there = [
+        loads = [("download", line.measured.added_down_s), ("upload", line.measured.added_up_s)]
+        added_texts = [
             f"{_ms(adds)} to a ping under {'a' if w == 'download' else 'an'} {w} ({_ms(s)} measured)"
-            for (w, s), adds in zip(parts, line.fit_adds, strict=True)
+            for (w, s), adds in zip(loads, line.fit_adds, strict=True)
             if s is not None
         ]
         far = [
             w
-            for (w, s), adds in zip(parts, line.fit_adds, strict=True)
+            for (w, s), adds in zip(loads, line.fit_adds, strict=True)
             if s is not None and abs(adds - s) > max(FAR * s, 0.001)
         ]
         apart = f" No buffer comes nearer for the {joined(far, 'and')}." if far else ""
         times = (8 * line.down_buffer / line.down_bps, 8 * line.up_buffer / line.up_bps)
         deep = DEEP if max(times) > DEEP_S else ""
-        lacks = [w for w, s in parts if s is None]
-        rest = "".join(f" The {w} was not measured under load: {MODEM_TIME} of its rate are assumed." for w in lacks)
+        lacks = [w for w, s in loads if s is None]
+        unmeasured = "".join(
+            f" The {w} was not measured under load: {MODEM_TIME} of its rate are assumed." for w in lacks
+        )
         return (
-            f"Fitted: with {up} in the modem before the upload and {down} at the provider before the download, "
-            f"{TRANSFERS} transfers add {joined(there, 'and')}.{apart}{deep}{rest}"
+            f"Fitted: with {up_buffer} in the modem before the upload and {down_buffer} at the provider before the "
+            f"download, {TRANSFERS} transfers add {joined(added_texts, 'and')}.{apart}{deep}{unmeasured}"
         )
     if line.policer is not None:
         passed = " down, ".join(_size(size) for size in line.policer)
         return f"The provider's policer passes a burst of {passed} up, then the line's rate; it drops the excess."
     if line.modem == "assumed":
         return (
-            f"Assumed, not measured: a buffer of {MODEM_TIME} in front of each direction ({up} in the modem, {down} at "
-            f"the provider). Measure it: `ping` a near server while a speed test runs, and give what both say, such as "
+            f"Assumed, not measured: a buffer of {MODEM_TIME} in front of each direction ({up_buffer} in the modem, "
+            f"{down_buffer} at the provider). Measure it: `ping` a near server while a speed test runs, and give what "
+            "both say, such as "
             f'--measured "{line.down_bps / 1e6:g}/{line.up_bps / 1e6:g}, idle {line.rtt_s * 1e3:g}, down 240, up 190".'
         )
-    return f"The modem holds {up} before the upload, the provider {down} before the download, as you say."
+    return f"The modem holds {up_buffer} before the upload, the provider {down_buffer} before the download, as you say."
 
 
 def shaped(answer: HomeComparison) -> str:
     """The rates of the shaper, and the reason."""
     line = answer.line
-    down, up = (_mbps(rate) for rate in line.shaped)
-    why = "as asked for" if line.asked_share else f"chosen: {WORTH}"
+    down_rate, up_rate = (_mbps(rate) for rate in line.shaped)
+    reason = "as asked for" if line.asked_share else f"chosen: {WORTH}"
     ways = f"{line.share} of the line's rate" + (", both ways" if line.share.down == line.share.up else ", down and up")
     who = f"Each candidate but {FOLLOWER}" if FOLLOWER in answer.candidates else "Each candidate"
-    said = f"{who} is behind a shaper at home: {down} down, {up} up ({ways}; {why})."
+    sentence = f"{who} is behind a shaper at home: {down_rate} down, {up_rate} up ({ways}; {reason})."
     router = line.router
     if router is None:
-        known = sorted(row.most_bps for row in ROUTERS.values())
-        if max(line.shaped) < known[0]:
-            return said
-        slow = f"{known[0] / 1e6:.0f} to {_mbps(known[-1])}"
-        return f"{said} A shaper works on the processor: routers were seen to stop at {slow}; name yours with --router."
+        router_rates = sorted(row.most_bps for row in ROUTERS.values())
+        if max(line.shaped) < router_rates[0]:
+            return sentence
+        slow = f"{router_rates[0] / 1e6:.0f} to {_mbps(router_rates[-1])}"
+        return (
+            f"{sentence} A shaper works on the processor: routers were seen to stop at {slow}; name yours with "
+            "--router."
+        )
     name = f"The {router.name}" if router.name else "Your router"
     if router.most_bps / line.down_bps >= MOST_SHARE and router.most_bps / line.up_bps >= MOST_SHARE:
-        return f"{said} {name} shapes {_mbps(router.most_bps)} at most ({router.source}): it keeps up with this line."
+        return (
+            f"{sentence} {name} shapes {_mbps(router.most_bps)} at most ({router.source}): it keeps up with this line."
+        )
     keeps_up = router.most_bps / line.up_bps >= MOST_SHARE
     alone = "; this one can shape the upload alone" if keeps_up else "; this one can shape neither direction of it"
     return (
-        f"{said} {name} shapes {_mbps(router.most_bps)} at most ({router.source}): more of the line is out of its "
+        f"{sentence} {name} shapes {_mbps(router.most_bps)} at most ({router.source}): more of the line is out of its "
         f"reach. A faster router would shape all of it{alone}."
     )
 
@@ -151,25 +159,25 @@ def varying(answer: HomeComparison) -> str:
     line, shares = answer.line, answer.shares
     if line.varies is None or not shares:
         return ""
-    high, pick = max(s for s in shares if s.down <= MOST_SHARE or s == min(shares)), answer.nearest_share
-    at = [
+    greatest_share, pick = max(s for s in shares if s.down <= MOST_SHARE or s == min(shares)), answer.nearest_share
+    at_shares = [
         f"at {s} of the rate {answer.shares_of} adds {1e3 * answer.added_at(s):.0f} ms"
-        for s in dict.fromkeys((high, pick))
+        for s in dict.fromkeys((greatest_share, pick))
     ]
     today = answer.delivered(answer.runs[MODEM])
-    gives = answer.delivered(shares[pick]) / today
-    fixed = f"{', '.join(at)} and delivers {100 * gives:.0f} % of what the modem alone does"
+    fixed_part = answer.delivered(shares[pick]) / today
+    fixed_text = f"{', '.join(at_shares)} and delivers {100 * fixed_part:.0f} % of what the modem alone does"
     if FOLLOWER not in answer.candidates:
-        return f"A fixed shaper is a compromise on a line that varies: {fixed}. {AUTORATE}."
-    kept = answer.delivered(answer.runs[FOLLOWER]) / today
-    seen = (
+        return f"A fixed shaper is a compromise on a line that varies: {fixed_text}. {AUTORATE}."
+    follower_part = answer.delivered(answer.runs[FOLLOWER]) / today
+    follower_text = (
         f"In this model, which applies its rule to a fluid, it adds {1e3 * answer.added(FOLLOWER):.0f} ms and "
-        f"delivers {100 * kept:.0f} %"
+        f"delivers {100 * follower_part:.0f} %"
     )
-    right = "No fixed shaper is right for" if answer.best == FOLLOWER else "A fixed shaper is good enough for"
+    opinion = "No fixed shaper is right for" if answer.best == FOLLOWER else "A fixed shaper is good enough for"
     span_s = answer.line.medium.span_s
     apart = f" (These are without the {500 * span_s:g} ms that the table has for the medium.)" if span_s else ""
-    return f"{right} this line: {fixed}. {AUTORATE}. {seen}.{apart}"
+    return f"{opinion} this line: {fixed_text}. {AUTORATE}. {follower_text}.{apart}"
 
 
 def conditions(answer: HomeComparison) -> str:
@@ -215,19 +223,19 @@ def verdict(answer: HomeComparison) -> str:
     if len(answer.seeds) < 2:
         return "One seed gives no interval: nothing here is called better. Ask for --replications 5."
     best = answer.best
-    tied = [
+    tied_queues = [
         p.queue for p in answer.ranking.places if p.rank == _rank(answer, best) and p.queue not in (best, MODEM, MINE)
     ]
-    who = joined([best, *tied], "and")
-    verb = "come first, behind a shaper" if tied else "comes first, behind a shaper"
+    winners = joined([best, *tied_queues], "and")
+    verb = "come first, behind a shaper" if tied_queues else "comes first, behind a shaper"
     if not _helps(answer):
-        verb = "are" if tied else "is"
-        none = f"By no measure {verb} {who} clearly better than the modem alone, over {len(answer.seeds)} seeds."
+        verb = "are" if tied_queues else "is"
+        none = f"By no measure {verb} {winners} clearly better than the modem alone, over {len(answer.seeds)} seeds."
         return " ".join([none, *(["Leave it as it is."] if leave(answer) else []), *_mine(answer, best)])
-    parts = [f"{who} {verb}: {_gain(answer, best)} (grade {answer.grade(MODEM)} to {answer.grade(best)})."]
+    parts = [f"{winners} {verb}: {_gain(answer, best)} (grade {answer.grade(MODEM)} to {answer.grade(best)})."]
     cost = _cost(answer, best)
-    said = [*parts, *([cost] if cost else []), *_most_is_lost(answer, best), *_dear(answer, best)]
-    return " ".join([*said, *_still_bad(answer, best), *_mine(answer, best)])
+    sentences = [*parts, *([cost] if cost else []), *_most_is_lost(answer, best), *_dear(answer, best)]
+    return " ".join([*sentences, *_still_bad(answer, best), *_mine(answer, best)])
 
 
 def _helps(answer: HomeComparison) -> bool:
@@ -300,18 +308,18 @@ def _gain(answer: HomeComparison, best: str) -> str:
 
 def _cost(answer: HomeComparison, best: str) -> str:
     """The loss or gain of rate."""
-    parts: list[str] = []
-    gained: list[str] = []
-    for measure, what in (("goodput_down", "download"), ("goodput_up", "upload")):
+    losses: list[str] = []
+    gains: list[str] = []
+    for measure, direction in (("goodput_down", "download"), ("goodput_up", "upload")):
         if measure not in answer.ranking.values:
             continue
         lost = stats.paired(answer.ranking.values[measure][MODEM], answer.ranking.values[measure][best])
         if abs(lost.mean) >= 0.005:
-            size = f"{100 * abs(lost.mean):.1f} ± {100 * lost.half_width:.1f} % of the {what}"
-            (parts if lost.mean > 0 else gained).append(size)
-    verbs = (("costs", parts), ("gives", gained))
-    said = [f"{verb} {joined(sizes, 'and')}{' more' * (verb == 'gives')}" for verb, sizes in verbs if sizes]
-    return f"It {joined(said, 'and')}, as shares of the line's rate." if said else ""
+            size = f"{100 * abs(lost.mean):.1f} ± {100 * lost.half_width:.1f} % of the {direction}"
+            (losses if lost.mean > 0 else gains).append(size)
+    verbs = (("costs", losses), ("gives", gains))
+    clauses = [f"{verb} {joined(sizes, 'and')}{' more' * (verb == 'gives')}" for verb, sizes in verbs if sizes]
+    return f"It {joined(clauses, 'and')}, as shares of the line's rate." if clauses else ""
 
 
 def share_table(answer: HomeComparison) -> list[list[str]]:

@@ -31,20 +31,26 @@ def colour_rounds(d: Drawing) -> Drawn:
     classes, rounds = d.output["classes"], int(d.output["rounds"])
     fig, axes = plots.grid(7.4, 1.5 * len(classes) + 0.5, len(classes), 1)
     for ax, (klass, title) in zip(axes[:, 0], classes.items(), strict=True):
-        t, colour = packets(run, klass)
+        sent_s, colour = packets(run, klass)
         trip = round_trip(run, klass)
-        start = _first_of_a_burst(t, float(d.output["from_s"]), trip)
+        start = _first_of_a_burst(sent_s, float(d.output["from_s"]), trip)
         longest = 1
         for row in range(rounds):
             # The next round trip begins with the first packet after its longest pause.
-            end = _first_of_a_burst(t, start, 1.5 * trip)
-            colours = colour[(t >= start - 1e-9) & (t < end - 1e-9)]
+            end = _first_of_a_burst(sent_s, start, 1.5 * trip)
+            colours = colour[(sent_s >= start - 1e-9) & (sent_s < end - 1e-9)]
             longest = max(longest, len(colours))
             for i, name in enumerate(("green", "yellow", "red")):
-                number = np.flatnonzero(colours == i) + 1
+                positions = np.flatnonzero(colours == i) + 1
                 label = name if row == 0 else None
                 ax.barh(
-                    np.full(len(number), row + 1), 1.0, 0.7, number - 0.5, color=SHADES[i], linewidth=0, label=label
+                    np.full(len(positions), row + 1),
+                    1.0,
+                    0.7,
+                    positions - 0.5,
+                    color=SHADES[i],
+                    linewidth=0,
+                    label=label,
                 )
             start = end
         ax.set_title(title)
@@ -60,7 +66,7 @@ def colour_rounds(d: Drawing) -> Drawn:
 
 def _first_of_a_burst(t: np.ndarray, after: float, within: float) -> float:
     """The packet after the longest pause between two packets in this time."""
-    at = np.flatnonzero((t >= after - 1e-9) & (t < after + within))
-    if len(at) < 2:
+    packets_within = np.flatnonzero((t >= after - 1e-9) & (t < after + within))
+    if len(packets_within) < 2:
         return after + within
-    return float(t[at[int(np.argmax(np.diff(t[at]))) + 1]])
+    return float(t[packets_within[int(np.argmax(np.diff(t[packets_within]))) + 1]])
