@@ -87,10 +87,10 @@ def _open_streams() -> bool:
 
 def _status(args: list[str]) -> int:
     """The exit status of a call. A call that only prints text imports no library."""
-    shown = PRINTED.get(tuple(args))
-    if shown is not None and "TAILBACK_CORE" not in os.environ:
+    printer = PRINTED.get(tuple(args))
+    if printer is not None and "TAILBACK_CORE" not in os.environ:
         try:
-            print(shown())
+            print(printer())
             return 0
         except OSError as e:
             from tailback.cli.group import output_lost

@@ -61,8 +61,8 @@ def running(out: str | os.PathLike[str] | None) -> Iterator[ProgressLine]:
 @contextlib.contextmanager
 def _no_interruption_lost() -> Iterator[None]:
     """Makes Ctrl-C count even if Python drops the exception, as in callbacks of weak references during imports."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+    previous_handler = signal.getsignal(signal.SIGINT)
+    if previous_handler is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
         yield
         return
     interrupted = False
@@ -76,7 +76,7 @@ def _no_interruption_lost() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous_handler)
     if interrupted:
         raise KeyboardInterrupt
 

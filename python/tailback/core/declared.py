@@ -119,32 +119,32 @@ def _said(kind: type[Table], table: Any, at: str, message: str, shared: Mapping[
     if missing:
         return f'{lead}the key "{missing[1]}" is missing; add {missing[1]} = ...'
     value = _at(table, inner.rstrip("`"))
-    shown = f" = {value!r}" if value is not None else ""
+    value_text = f" = {value!r}" if value is not None else ""
     if fault.startswith("Invalid enum value"):
         choices = _choices(kind, re.sub(r"\[.*|`", "", inner.rpartition(".")[2]))
         if choices:
-            return f"{path}{shown}: there is no such choice; there are {', '.join(map(str, choices))}"
+            return f"{path}{value_text}: there is no such choice; there are {', '.join(map(str, choices))}"
     if fault.startswith("Expected"):
         fault = re.sub(r"`([a-z| ]+)`", lambda m: " or ".join(_TYPES.get(x, x) for x in m[1].split(" | ")), fault)
-    return f"{path or kind.__doc__}{shown}: {fault[0].lower()}{fault[1:]}"
+    return f"{path or kind.__doc__}{value_text}: {fault[0].lower()}{fault[1:]}"
 
 
 def _with_keys(kind: type[Table], table: Any, path: str) -> str:
     """The path of the wrong value with the user's own keys, for which msgspec writes `[...]`."""
-    before, dots, after = path.partition("[...]")
-    around = _at(table, before)
+    path_before, dots, path_after = path.partition("[...]")
+    around = _at(table, path_before)
     if not dots or not isinstance(around, dict):
         return path
     for key in around:
         alone = copy.deepcopy(table)
-        tested = _at(alone, before)
+        tested = _at(alone, path_before)
         for other in [k for k in tested if k != key]:
             del tested[other]
         try:
             msgspec.convert(alone, kind)
         except msgspec.ValidationError as e:
             if "[...]" in str(e):
-                return _with_keys(kind, alone, f"{before}.{key}{after}")
+                return _with_keys(kind, alone, f"{path_before}.{key}{path_after}")
     return path
 
 

@@ -49,12 +49,12 @@ class ForeignCore(MetaPathFinder, Loader):
                 f'TAILBACK_CORE="{self.module}" is not an extension made with tailback-python; {remedy}'
             )
         try:
-            here = version("tailback")
+            own_version = version("tailback")
         except PackageNotFoundError:
-            here = module.__version__
-        if module.__version__ != here:
+            own_version = module.__version__
+        if module.__version__ != own_version:
             raise ForeignCoreError(
-                f'TAILBACK_CORE="{self.module}" is made with tailback {module.__version__}, and this is {here}; '
+                f'TAILBACK_CORE="{self.module}" is made with tailback {module.__version__}, and this is {own_version}; '
                 "build your crate with this version"
             )
         return module

@@ -98,9 +98,9 @@ def values(kind: str, words: Sequence[str], known: Sequence[Word]) -> dict[str, 
     """The values of the words, by name. Raises `TcError`."""
     names = {name: word for word in known for name in (word.name, *word.also)}
     by_name: dict[str, Any] = {}
-    remaining = list(words)
-    while remaining:
-        text = remaining.pop(0)
+    words_left = list(words)
+    while words_left:
+        text = words_left.pop(0)
         if text not in names:
             nearest = get_close_matches(text, names, 1)
             hint = f"did you mean {nearest[0]!r}?" if nearest else f"there are {', '.join(names)}"
@@ -110,14 +110,14 @@ def values(kind: str, words: Sequence[str], known: Sequence[Word]) -> dict[str, 
             by_name[word.name] = True
             continue
         if word.value == "map":
-            told: list[int] = []
-            while remaining and units.is_whole(remaining[0]) and len(told) < PRIORITIES:
-                told.append(_whole(kind, word.name, remaining.pop(0)))
-            by_name[word.name] = [*told, *PRIOMAP[len(told) :]]
+            priorities: list[int] = []
+            while words_left and units.is_whole(words_left[0]) and len(priorities) < PRIORITIES:
+                priorities.append(_whole(kind, word.name, words_left.pop(0)))
+            by_name[word.name] = [*priorities, *PRIOMAP[len(priorities) :]]
             continue
-        if not remaining:
+        if not words_left:
             raise TcError(f"{kind}: {text} has no value; give one after it")
-        by_name[word.name] = _value(kind, word, remaining.pop(0))
+        by_name[word.name] = _value(kind, word, words_left.pop(0))
     return by_name
 
 

@@ -91,34 +91,34 @@ def looks_like(text: str) -> bool:
 
 def queues(lines: Sequence[tuple[int, str]]) -> Iterator[Queue | Filter | tuple[int, str]]:
     """The qdiscs, classes and filters of a text, and the other lines with their numbers."""
-    current: Queue | Filter | None = None
+    open_object: Queue | Filter | None = None
     tins: list[str] = []
     for number, line in _joined(lines):
         if (head := _HEAD.match(line)) is not None:
-            if current is not None:
-                yield current
-            current, tins = _queue(number, head), []
+            if open_object is not None:
+                yield open_object
+            open_object, tins = _queue(number, head), []
         elif _FILTER.fullmatch(line):
-            if current is not None:
-                yield current
+            if open_object is not None:
+                yield open_object
             chosen = _CHOSEN.search(line)
-            current = Filter(number, handle(chosen[1]) if chosen else "")
-        elif isinstance(current, Filter):
+            open_object = Filter(number, handle(chosen[1]) if chosen else "")
+        elif isinstance(open_object, Filter):
             if (match := _MATCH.match(line)) is not None:
-                _looks_at(current, match)
-        elif line.strip() and (current is None or not _counted(current, line, tins)):
+                _looks_at(open_object, match)
+        elif line.strip() and (open_object is None or not _counted(open_object, line, tins)):
             yield number, line
-    if current is not None:
-        yield current
+    if open_object is not None:
+        yield open_object
 
 
 def _looks_at(one: Filter, match: re.Match[str]) -> None:
     """Takes one condition of a filter. A filter chooses by code point only if this is its one condition and compares
     the whole code point."""
-    value, mask, offset = int(match[1], 16), int(match[2], 16), int(match[3])
+    code_bits, mask, offset = int(match[1], 16), int(match[2], 16), int(match[3])
     one.matches += 1
     whole_code_point = one.matches == 1 and offset == 0 and mask in _CODE_POINTS
-    one.code = (value & mask) >> _CODE_POINTS[mask] if whole_code_point else None
+    one.code = (code_bits & mask) >> _CODE_POINTS[mask] if whole_code_point else None
 
 
 def _joined(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -185,24 +185,24 @@ def _shown(line: int, head: re.Match[str], rest: list[str]) -> Statement:
 
 def _as_said(kind: str, words: Sequence[str], of: str) -> tuple[list[str], dict[str, str]]:
     """The words of an output as a command has them, and its size table."""
-    remaining = netem.as_command(words) if kind == "netem" else list(words)
-    said: list[str] = []
+    words_left = netem.as_command(words) if kind == "netem" else list(words)
+    command_words: list[str] = []
     stab: dict[str, str] = {}
     exponent = ""
-    while remaining:
-        word = remaining.pop(0)
-        if word in _SILENT and remaining:
-            value = remaining.pop(0)
+    while words_left:
+        word = words_left.pop(0)
+        if word in _SILENT and words_left:
+            value = words_left.pop(0)
             exponent = value if word == EXPONENT else exponent
-        elif (word == "raw" and "overhead" in remaining) or word == "no-sce":
+        elif (word == "raw" and "overhead" in words_left) or word == "no-sce":
             continue
-        elif of == "qdisc" and remaining and (_of_table(kind, word, remaining) or (word in _TABLE and stab)):
-            stab[word] = remaining.pop(0)
-        elif word in _ENDINGS and remaining:
-            said += [word, re.sub(_ENDINGS[word], "", remaining.pop(0))]
+        elif of == "qdisc" and words_left and (_of_table(kind, word, words_left) or (word in _TABLE and stab)):
+            stab[word] = words_left.pop(0)
+        elif word in _ENDINGS and words_left:
+            command_words += [word, re.sub(_ENDINGS[word], "", words_left.pop(0))]
         else:
-            said.append("latency" if word == "lat" else word)
-    return said + needed(kind, said, exponent), stab
+            command_words.append("latency" if word == "lat" else word)
+    return command_words + needed(kind, command_words, exponent), stab
 
 
 def _of_table(kind: str, word: str, left: Sequence[str]) -> bool:
@@ -233,14 +233,14 @@ def _counted(queue: Queue, line: str, tins: list[str]) -> bool:
     if (match := _BACKLOG.search(text)) is not None:
         queue.counters |= {"backlog": _size(match[1]), "qlen": _count(match[2])}
         return True
-    first, *rest = re.split(r"\s{2,}", text)
-    if tins and len(rest) >= 1 and first.split()[0] in _TINS:
-        values = [v for part in rest for v in part.split()]
+    column_name, *columns = re.split(r"\s{2,}", text)
+    if tins and len(columns) >= 1 and column_name.split()[0] in _TINS:
+        values = [v for part in columns for v in part.split()]
         for name, value in zip(tins, values, strict=False):
-            queue.tins.setdefault(name, {})[first.split()[0]] = _value(value)
+            queue.tins.setdefault(name, {})[column_name.split()[0]] = _value(value)
         return True
-    if rest and all(p in _TIN_NAMES or p.startswith("Tin ") for p in (first, *rest)):
-        tins[:] = [first, *rest]
+    if columns and all(p in _TIN_NAMES or p.startswith("Tin ") for p in (column_name, *columns)):
+        tins[:] = [column_name, *columns]
         return True
     if text.startswith("Tin "):
         tins[:] = re.findall(r"Tin \d+", text)
@@ -255,20 +255,20 @@ def _pairs(queue: Queue, text: str) -> bool:
         text = text.replace(phrase, phrase.replace(" ", "_"))
     for phrase in ("min/max network layer size", "min/max overhead-adjusted size"):
         if text.startswith(phrase):
-            both = [w for w in text.removeprefix(phrase).replace("/", " ").split() if _NUMBER.fullmatch(w)]
+            extremes = [w for w in text.removeprefix(phrase).replace("/", " ").split() if _NUMBER.fullmatch(w)]
             which = "network" if "network" in phrase else "adjusted"
-            queue.counters |= {f"{m}_{which}": _value(v) for m, v in zip(("min", "max"), both, strict=False)}
-            return len(both) == 2
+            queue.counters |= {f"{m}_{which}": _value(v) for m, v in zip(("min", "max"), extremes, strict=False)}
+            return len(extremes) == 2
     words = [w for w in text.split() if w not in ("of", "dropping")]
-    pairs, at = 0, 0
-    while at + 1 < len(words):
-        name, value = words[at].lower(), _value_or_none(words[at + 1])
+    pair_count, i = 0, 0
+    while i + 1 < len(words):
+        name, value = words[i].lower(), _value_or_none(words[i + 1])
         if value is not None and re.fullmatch(r"[a-z_][a-z_]{1,31}", name):
             queue.counters[name] = value
-            pairs, at = pairs + 1, at + 2
+            pair_count, i = pair_count + 1, i + 2
         else:
-            at += 1
-    return pairs > 0
+            i += 1
+    return pair_count > 0
 
 
 def _count(text: str) -> int:

@@ -55,12 +55,12 @@ def _of_row(row: Mapping[str, Any]) -> Queue:
     words, stab = _words(kind, options)
     device = str(row.get("dev", ""))[:16]
     queue = Queue(Statement(0, object_name, "add", device, handle(parent), name, kind, tuple(words), stab))
-    skipped = ("kind", "class", "handle", "parent", "dev", "root", "options", "refcnt", "tins", "level", *options)
+    skipped_keys = ("kind", "class", "handle", "parent", "dev", "root", "options", "refcnt", "tins", "level", *options)
     if isinstance(past := options.get(_PAST), int):
         queue.counters[_PAST] = past
     for key, value in row.items():
         if (
-            key not in skipped
+            key not in skipped_keys
             and isinstance(value, int | float)
             and not isinstance(value, bool)
             and len(key) <= _LONGEST

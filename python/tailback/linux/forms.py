@@ -108,13 +108,13 @@ def form(discipline: str) -> Form | None:
 def form_of_class(maker: Any, name: str) -> Form | None:
     """The form of a user's own class with an attribute `linux`. The parameters of this form are attributes of the
     class."""
-    declared = getattr(maker, "linux", None)
-    if declared is None:
+    form_keys = getattr(maker, "linux", None)
+    if form_keys is None:
         return None
-    if not isinstance(declared, Mapping):
-        raise TcError(f"{name}.linux is a {type(declared).__name__}; give a dict such as {{'kind': 'pfifo'}}")
-    parameters = [str(option.get("parameter", "")) for option in declared.get("options", ())]
-    return _declared(name, declared, {p: getattr(maker, p, None) for p in parameters if p})
+    if not isinstance(form_keys, Mapping):
+        raise TcError(f"{name}.linux is a {type(form_keys).__name__}; give a dict such as {{'kind': 'pfifo'}}")
+    parameters = [str(option.get("parameter", "")) for option in form_keys.get("options", ())]
+    return _declared(name, form_keys, {p: getattr(maker, p, None) for p in parameters if p})
 
 
 @functools.cache

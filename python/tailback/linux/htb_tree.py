@@ -33,7 +33,7 @@ def lines(
     burst = _bytes(table, "burst", 1514)
     default = f" default {names[table['default']].partition(':')[2]}" if table.get("default") in names else ""
     head = f"tc class replace dev {device}"
-    made = [
+    commands = [
         f"tc qdisc replace dev {device} root handle 1: htb{default}",
         f"{head} parent 1: classid {TOP} htb rate {rate} ceil {rate} burst {burst} cburst {burst} {framing.htb}",
     ]
@@ -42,12 +42,12 @@ def lines(
     filters: list[str] = []
     inner = {c.get("parent") for c in classes}
     for c in classes:
-        name, above = names[c["name"]], names.get(str(c.get("parent")), TOP)
+        name, parent = names[c["name"]], names.get(str(c.get("parent")), TOP)
         own_rate = units.rate_text(_rate(c["rate"]))
         rates = f"rate {own_rate} ceil {units.rate_text(_rate(c.get('ceil', c['rate'])))}"
         rates += "".join(f" {k} {_bytes(c, k, 1600)}" for k in ("burst", "cburst"))
         rates += "".join(f" {k} {v}" for k, v in (("prio", c.get("prio")), ("quantum", _quantum(c))) if v is not None)
-        made.append(f"{head} parent {above} classid {name} htb {rates} {framing.htb}")
+        commands.append(f"{head} parent {parent} classid {name} htb {rates} {framing.htb}")
         if c["name"] in inner:
             continue
         leaf = c.get("queue", table.get("queue", {"kind": of_words("pfifo", [])[0]}))
@@ -56,15 +56,15 @@ def lines(
         if leaf_form is None:
             raise TcError(f"Linux has no {leaf['kind']}")
         path = Path(_rate(c.get("ceil", c["rate"])), framing.shaped(packet), 0.1)
-        written = words.write(leaf_form, leaf, path, ecn=ecn, as_linux=True)
-        made.append(f"tc qdisc replace dev {device} parent {name} {written.text}")
-        unsaid += written.unsaid
-        remarks += written.remarks
+        tc_words = words.write(leaf_form, leaf, path, ecn=ecn, as_linux=True)
+        commands.append(f"tc qdisc replace dev {device} parent {name} {tc_words.text}")
+        unsaid += tc_words.unsaid
+        remarks += tc_words.remarks
         for code in c.get("dscp", ()):
             match = f"u32 match ip dsfield {_code(str(code)) << 2:#04x} 0xfc"
             number = len(filters) + 1
             filters.append(f"tc filter replace dev {device} protocol ip parent 1: prio {number} {match} flowid {name}")
-    return (*made, *filters), tuple(dict.fromkeys(unsaid)), tuple(dict.fromkeys(remarks))
+    return (*commands, *filters), tuple(dict.fromkeys(unsaid)), tuple(dict.fromkeys(remarks))
 
 
 def _names(classes: list[dict[str, Any]]) -> dict[str, str]:

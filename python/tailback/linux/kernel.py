@@ -48,11 +48,11 @@ def queue(given: Mapping[str, Any], rate_bps: float, marking: bool) -> Queue:
     if rate_of is not None and form(kind) is None:
         return _around(given, _core.parse_rate(str(given[rate_of])), marking)
     if rate_of is not None and rate_of in given:
-        written = _written(given, None, marking)
-        return Queue((written.kind,), written, True)
-    written = _written(given, Path(rate_bps, 1500, 0.1), marking)
+        tc_words = _written(given, None, marking)
+        return Queue((tc_words.kind,), tc_words, True)
+    tc_words = _written(given, Path(rate_bps, 1500, 0.1), marking)
     # A class as fast as the link, which sends one packet at a time as a link does.
-    return Queue(("htb", written.kind), written, False, (rate_bps, FULL_PACKET, ""))
+    return Queue(("htb", tc_words.kind), tc_words, False, (rate_bps, FULL_PACKET, ""))
 
 
 def _around(given: Mapping[str, Any], rate_bps: float, marking: bool) -> Queue:
@@ -69,14 +69,14 @@ def _around(given: Mapping[str, Any], rate_bps: float, marking: bool) -> Queue:
 
 def _written(given: Mapping[str, Any], path: Path | None, marking: bool) -> words.Written:
     kind = given["kind"]
-    there = form(kind)
-    if there is None or (there.shapes and (path is not None or there.always)):
+    linux_form = form(kind)
+    if linux_form is None or (linux_form.shapes and (path is not None or linux_form.always)):
         below = ", ".join(f.discipline for f in forms() if not f.shapes)
         alone = ", ".join(f.discipline for f in forms() if f.shapes and not f.always)
         raise TcError(f"Linux has no queue that is this {kind}; the kernel can have {below}, and {alone} with a rate")
     # A scenario always has a limit, so the limit is written even if it would be the device's.
-    limits = {o.parameter: there.defaults[o.parameter] for o in there.options if o.unsaid == "device"}
-    written = words.write(there, {**limits, **given}, path, ecn=marking)
-    if unsaid := [p for p in written.unsaid if p in given]:
+    limits = {o.parameter: linux_form.defaults[o.parameter] for o in linux_form.options if o.unsaid == "device"}
+    tc_words = words.write(linux_form, {**limits, **given}, path, ecn=marking)
+    if unsaid := [p for p in tc_words.unsaid if p in given]:
         raise TcError(f"the kernel's {kind} cannot be given {unsaid[0]} = {given[unsaid[0]]}; leave {unsaid[0]} out")
-    return written
+    return tc_words

@@ -78,10 +78,10 @@ def sojourn_times(path: Path) -> tuple[float, float, str]:
     to send a packet (RFC 8289 sections 4.3 and 4.4). A packet that is being sent can delay the next one by this time,
     so the target is one and a half times it. The interval then grows by as much, and is at least twice the target, as
     in Linux's `cake`."""
-    length, why = interval(path.rtt_s)
+    length, reason = interval(path.rtt_s)
     target = length / 20
     if path.least_s <= target:
-        return target, length, f"{why}; the target is a twentieth of it (section 4.4)"
+        return target, length, f"{reason}; the target is a twentieth of it (section 4.4)"
     least = path.least_s
     return (
         least,
@@ -146,10 +146,10 @@ def exponent_of_burst(min_packets: float, burst: int) -> int | None:
     """The exponent w of the weight 2^-w that iproute2 computes from a burst (`tc_red_eval_ewma`). This exponent is the
     first one for which a burst of L packets into an empty queue leaves the average at or below the lower threshold
     (Floyd and Jacobson 1993, equation 3: L + 1 + ((1 - W)^L - 1) / W). None if iproute2 refuses the burst."""
-    above = burst + 1 - min_packets
-    if above < 1:
+    burst_above = burst + 1 - min_packets
+    if burst_above < 1:
         return None
-    fits = (w for w in range(1, MOST_EXPONENT + 1) if above <= _filtered(w, burst))
+    fits = (w for w in range(1, MOST_EXPONENT + 1) if burst_above <= _filtered(w, burst))
     return next(fits, None)
 
 
@@ -170,16 +170,18 @@ def burst(min_packets: float, wanted: float) -> tuple[int, int]:
 
 def _largest_burst(min_packets: float, w: int) -> int | None:
     """The largest burst that yields this exponent; None if no burst does."""
-    below = max(1, math.ceil(min_packets))
-    if (least := exponent_of_burst(min_packets, below)) is None or least > w:
+    burst_below = max(1, math.ceil(min_packets))
+    if (least := exponent_of_burst(min_packets, burst_below)) is None or least > w:
         return None
-    above = 2 * below
-    while above + 1 - min_packets <= _filtered(w, above):
-        below, above = above, 2 * above
-    while above - below > 1:
-        middle = (below + above) // 2
-        below, above = (middle, above) if middle + 1 - min_packets <= _filtered(w, middle) else (below, middle)
-    return below if exponent_of_burst(min_packets, below) == w else None
+    burst_above = 2 * burst_below
+    while burst_above + 1 - min_packets <= _filtered(w, burst_above):
+        burst_below, burst_above = burst_above, 2 * burst_above
+    while burst_above - burst_below > 1:
+        middle = (burst_below + burst_above) // 2
+        burst_below, burst_above = (
+            (middle, burst_above) if middle + 1 - min_packets <= _filtered(w, middle) else (burst_below, middle)
+        )
+    return burst_below if exponent_of_burst(min_packets, burst_below) == w else None
 
 
 # All laws, by the name that a discipline declares
@@ -194,14 +196,14 @@ def settings(
     # A discipline with a parameter for its rate adds the time of a packet by itself.
     match "sojourn" if name == "round-trip" and not shapes else name:
         case "sojourn":
-            target, length, why = sojourn_times(path)
-            return Setting("target", seconds(target), why), Setting("interval", seconds(length), why)
+            target, length, reason = sojourn_times(path)
+            return Setting("target", seconds(target), reason), Setting("interval", seconds(length), reason)
         case "round-trip":
-            length, why = interval(path.rtt_s)
-            return (Setting(str(law and law["parameter"]), seconds(length), why),)
+            length, reason = interval(path.rtt_s)
+            return (Setting(str(law and law["parameter"]), seconds(length), reason),)
         case "delay":
-            reference, why = reference_delay(path)
-            return (Setting(str(law and law["parameter"]), seconds(reference), why),)
+            reference, reason = reference_delay(path)
+            return (Setting(str(law and law["parameter"]), seconds(reference), reason),)
         case "average":
             return _red(path, limit)
     return ()

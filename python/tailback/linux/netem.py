@@ -97,47 +97,47 @@ class _Words:
 def percent(text: str, of: str) -> float:
     """A share from a percentage, with or without `%`."""
     try:
-        value = float(text.removesuffix("%")) / 100
+        share = float(text.removesuffix("%")) / 100
     except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
+        share = -1.0
+    if not 0 <= share <= 1:
         raise TcError(f"netem: {of} {text}: give a percentage from 0 to 100, such as 1%")
-    return value
+    return share
 
 
 def parse(words: Sequence[str]) -> Netem:
     """The settings of the words behind `netem`. Raises `TcError`."""
-    settings, remaining = Netem(), _Words(words)
-    while remaining:
-        given_word = remaining.next("a word")
+    settings, words_left = Netem(), _Words(words)
+    while words_left:
+        given_word = words_left.next("a word")
         word = next((names[0] for names in _WORDS if any(given_word and n.startswith(given_word) for n in names)), "")
         if word == "delay":
-            settings.delay_s = units.time(remaining.next(word))
-            settings.jitter_s = remaining.more(units.time) or 0.0
-            settings.delay_correlation = remaining.more_share(word) or 0.0
+            settings.delay_s = units.time(words_left.next(word))
+            settings.jitter_s = words_left.more(units.time) or 0.0
+            settings.delay_correlation = words_left.more_share(word) or 0.0
         elif word == "loss":
-            _loss(settings, remaining, word)
+            _loss(settings, words_left, word)
         elif word in ("duplicate", "reorder", "corrupt"):
-            setattr(settings, word, remaining.share(word))
-            setattr(settings, f"{word}_correlation", remaining.more_share(word) or 0.0)
+            setattr(settings, word, words_left.share(word))
+            setattr(settings, f"{word}_correlation", words_left.more_share(word) or 0.0)
         elif word == "limit":
-            settings.limit, settings.limit_said = units.size(remaining.next(word)), True
+            settings.limit, settings.limit_said = units.size(words_left.next(word)), True
         elif word == "gap":
-            settings.gap = _whole(remaining.next(word), word)
+            settings.gap = _whole(words_left.next(word), word)
         elif word == "distribution":
-            settings.distribution = remaining.next(word)
+            settings.distribution = words_left.next(word)
         elif word == "ecn":
             settings.ecn = True
         elif word == "rate":
-            settings.rate_bps = units.rate(remaining.next(word))
-            numbers = [remaining.more(lambda text: int(_number(text, "rate"))) or 0 for _ in range(3)]
+            settings.rate_bps = units.rate(words_left.next(word))
+            numbers = [words_left.more(lambda text: int(_number(text, "rate"))) or 0 for _ in range(3)]
             settings.overheads = (numbers[0], numbers[1], numbers[2])
         elif word == "slot":
             settings.others.append(word)
-            _slot(remaining)
+            _slot(words_left)
         elif word == "seed":
             # A seed changes which packets are drawn, not their share.
-            remaining.next(word)
+            words_left.next(word)
         else:
             raise TcError(
                 f"netem: tc has no word {given_word[:40]!r} here; there are delay, loss, "
@@ -173,42 +173,42 @@ def _slot(left: _Words) -> None:
 def as_command(words: Sequence[str]) -> list[str]:
     """Turns the words of an output into those of a command: it removes the names of values, and adds the values that
     the output does not show."""
-    remaining, made = list(words), []
-    while remaining:
-        word = remaining.pop(0)
-        made.append(word)
+    words_left, command_words = list(words), []
+    while words_left:
+        word = words_left.pop(0)
+        command_words.append(word)
         key: tuple[str, ...] = (word,)
-        if word == "loss" and remaining[:1] and remaining[0] in ("state", "gemodel"):
-            key = (word, remaining.pop(0))
-            made.append(key[1])
-        elif word == "rate" and remaining:
-            made.append(remaining.pop(0))
+        if word == "loss" and words_left[:1] and words_left[0] in ("state", "gemodel"):
+            key = (word, words_left.pop(0))
+            command_words.append(key[1])
+        elif word == "rate" and words_left:
+            command_words.append(words_left.pop(0))
         names, absent = _NAMED.get(key, ({}, ""))
-        values = dict(names)
-        while len(remaining) > 1 and remaining[0] in names:
-            name = remaining.pop(0)
-            values[name] = remaining.pop(0)
-        if any(values.values()):
-            made += [value or absent for value in values.values()]
-    return made
+        loss_values = dict(names)
+        while len(words_left) > 1 and words_left[0] in names:
+            name = words_left.pop(0)
+            loss_values[name] = words_left.pop(0)
+        if any(loss_values.values()):
+            command_words += [value or absent for value in loss_values.values()]
+    return command_words
 
 
 def _loss(made: Netem, left: _Words, word: str) -> None:
-    following = left.left[0] if left else ""
-    if following == "gemodel":
+    next_word = left.left[0] if left else ""
+    if next_word == "gemodel":
         left.next(word)
         p = left.share("loss gemodel")
         r = left.more_share("loss gemodel")
         bad, good = left.more_share("loss gemodel"), left.more_share("loss gemodel")
         made.gemodel = (p, 1 - p if r is None else r, 1.0 if bad is None else bad, good or 0.0)
-    elif following == "state":
+    elif next_word == "state":
         left.next(word)
         states = [left.share("loss state")]
         while len(states) < 5 and (more := left.more_share("loss state")) is not None:
             states.append(more)
         made.states = tuple(states)
     else:
-        if following == "random":
+        if next_word == "random":
             left.next(word)
         made.loss = left.share(word)
         made.loss_correlation = left.more_share(word) or 0.0
@@ -235,37 +235,37 @@ def impairment(
     setting that is not given has the default of `tc`, which is also the scenario's."""
     for word in netem.others:
         leave(word, "no counterpart here")
-    made: dict[str, Any] = {"kind": "netem"}
+    document: dict[str, Any] = {"kind": "netem"}
     if netem.limit_said:
-        made["limit"] = netem.limit
+        document["limit"] = netem.limit
     if netem.delay_s:
-        made["delay"] = _time(netem.delay_s)
+        document["delay"] = _time(netem.delay_s)
     if netem.jitter_s:
         if netem.jitter_s > _MOST_JITTER_S:
             leave("a longer jitter", f"{_MOST_JITTER_S} s is the longest that the kernel's arithmetic holds")
-        made["jitter"] = _time(min(netem.jitter_s, _MOST_JITTER_S))
+        document["jitter"] = _time(min(netem.jitter_s, _MOST_JITTER_S))
         if netem.distribution in _DISTRIBUTIONS[1:]:
-            made["distribution"] = netem.distribution
+            document["distribution"] = netem.distribution
         elif netem.distribution not in ("", _DISTRIBUTIONS[0]):
             leave("distribution of another name", "its table is a file; the jitter is drawn evenly here")
     if netem.gemodel is not None:
-        made["loss_gemodel"] = list(netem.gemodel)
+        document["loss_gemodel"] = list(netem.gemodel)
     elif netem.states:
-        made["loss_state"] = list(netem.states)
+        document["loss_state"] = list(netem.states)
     for name in ("loss", "duplicate", "corrupt", "reorder"):
         if share := getattr(netem, name):
-            made[name] = share
+            document[name] = share
     for name in ("delay", "loss", "duplicate", "corrupt", "reorder"):
-        spread = made.get("jitter") if name == "delay" else made.get(name)
+        spread = document.get("jitter") if name == "delay" else document.get(name)
         if spread and (share := getattr(netem, f"{name}_correlation")):
-            made[f"{name}_correlation"] = share
+            document[f"{name}_correlation"] = share
     if netem.ecn:
-        made["ecn"] = True
+        document["ecn"] = True
     if netem.gap > 1:
-        made["gap"] = netem.gap
+        document["gap"] = netem.gap
     if netem.rate_bps is not None:
-        made |= _line(netem, leave, header, table)
-    return made
+        document |= _line(netem, leave, header, table)
+    return document
 
 
 def _line(netem: Netem, leave: Callable[[str, str], None], header: int, table: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,13 +276,13 @@ def _line(netem: Netem, leave: Callable[[str, str], None], header: int, table: M
     overhead = own + header + int(table.get("overhead", 0))
     if overhead < 0:
         leave(f"overhead {own}", "a packet would be shorter than its IP packet")
-    made: dict[str, Any] = {"rate": units.scenario_rate(netem.rate_bps or 0.0)}
-    made |= {"overhead": f"{overhead}B"} if overhead > 0 else {}
-    made |= {"cell_size": f"{cell}B"} if cell > 0 else {}
+    line_keys: dict[str, Any] = {"rate": units.scenario_rate(netem.rate_bps or 0.0)}
+    line_keys |= {"overhead": f"{overhead}B"} if overhead > 0 else {}
+    line_keys |= {"cell_size": f"{cell}B"} if cell > 0 else {}
     if cell_header < 0:
         leave(f"a cell's overhead {cell_header}", "here a cell is never shorter than its contents")
-    made |= {"cell_overhead": f"{cell_header}B"} if cell > 0 and cell_header > 0 else {}
-    return made
+    line_keys |= {"cell_overhead": f"{cell_header}B"} if cell > 0 and cell_header > 0 else {}
+    return line_keys
 
 
 def _time(seconds: float) -> str:
@@ -299,27 +299,27 @@ def text(said: Netem) -> str:
         correlation = getattr(said, f"{name}_correlation")
         return f", correlation {100 * correlation:g} %" if correlation else ""
 
-    parts = []
+    texts = []
     if said.delay_s:
         spread = f" ± {_time(said.jitter_s)}{share('delay')}" if said.jitter_s else ""
         spread += f", {said.distribution}" if said.distribution in _DISTRIBUTIONS else ""
-        parts.append(f"delay {_time(said.delay_s)}{spread}")
+        texts.append(f"delay {_time(said.delay_s)}{spread}")
     for name in ("loss", "duplicate", "reorder", "corrupt"):
         if value := getattr(said, name):
-            parts.append(f"{name} {100 * value:g} %{share(name)}")
+            texts.append(f"{name} {100 * value:g} %{share(name)}")
     if said.gap > 1:
-        parts.append(f"gap {said.gap}")
+        texts.append(f"gap {said.gap}")
     if said.gemodel is not None:
         to_bad, to_good, bad, good = (100 * x for x in said.gemodel)
-        parts.append(
+        texts.append(
             f"loss {bad:g} % in a bad state ({to_bad:g} % to it, {to_good:g} % back), {good:g} % in a good one"
         )
     if said.states:
-        parts.append(f"loss by states {', '.join(f'{100 * x:g} %' for x in said.states)}")
+        texts.append(f"loss by states {', '.join(f'{100 * x:g} %' for x in said.states)}")
     if said.ecn:
-        parts.append("marks in place of losses")
+        texts.append("marks in place of losses")
     if said.rate_bps is not None:
-        parts.append(f"rate {units.scenario_rate(said.rate_bps)}")
+        texts.append(f"rate {units.scenario_rate(said.rate_bps)}")
     if said.limit_said:
-        parts.append(f"limit {said.limit} packets")
-    return ", ".join(parts) or "nothing"
+        texts.append(f"limit {said.limit} packets")
+    return ", ".join(texts) or "nothing"

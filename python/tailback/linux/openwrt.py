@@ -115,12 +115,14 @@ def _cake(setup: Setup) -> _Options:
 
 def _fq_codel(setup: Setup) -> _Options:
     framing = setup.framing
-    down, up = setup.down_bps * framing.rate_factor, setup.up_bps * framing.rate_factor
+    down_bps, up_bps = setup.down_bps * framing.rate_factor, setup.up_bps * framing.rate_factor
     marks = ["ECN" if own.get("ecn", setup.ecn) else "NOECN" for own in (setup.down, setup.up)]
     both = [setup.written(direction, without=("ecn",)).words for direction in ("down", "up")]
-    given = [(name, " ".join(own)) for name, own in zip(("iqdisc_opts", "eqdisc_opts"), both, strict=True) if own]
+    options_given = [
+        (name, " ".join(own)) for name, own in zip(("iqdisc_opts", "eqdisc_opts"), both, strict=True) if own
+    ]
     return [
-        *_basic(setup, down, up),
+        *_basic(setup, down_bps, up_bps),
         ("qdisc", "fq_codel"),
         ("script", "simplest.qos"),
         ("qdisc_advanced", "1"),
@@ -128,7 +130,7 @@ def _fq_codel(setup: Setup) -> _Options:
         ("squash_ingress", "0"),
         ("ingress_ecn", marks[0]),
         ("egress_ecn", marks[1]),
-        *([("qdisc_really_really_advanced", "1"), *given] if given else []),
+        *([("qdisc_really_really_advanced", "1"), *options_given] if options_given else []),
         *_link(setup, framing.device_overhead),
     ]
 
@@ -144,8 +146,8 @@ def _basic(setup: Setup, down_bps: float, up_bps: float) -> _Options:
 
 def _link(setup: Setup, overhead: int) -> _Options:
     framing = setup.framing
-    given = [("linklayer", framing.linklayer), ("overhead", str(overhead))]
+    options_given = [("linklayer", framing.linklayer), ("overhead", str(overhead))]
     if framing.mpu:
-        given += [("linklayer_advanced", "1"), *TABLE.items(), ("tcMPU", str(framing.mpu))]
-        given.append(("linklayer_adaptation_mechanism", "default"))
-    return given
+        options_given += [("linklayer_advanced", "1"), *TABLE.items(), ("tcMPU", str(framing.mpu))]
+        options_given.append(("linklayer_adaptation_mechanism", "default"))
+    return options_given

@@ -112,40 +112,40 @@ class _Reader:
 
     def settings(self, words: list[str]) -> dict[str, Any]:
         raw: dict[str, str] = {}
-        values: dict[str, Any] = {}
-        remaining = [word for word in words if word not in self.form.always]
-        while remaining:
-            word = remaining.pop(0)
+        settings_read: dict[str, Any] = {}
+        words_left = [word for word in words if word not in self.form.always]
+        while words_left:
+            word = words_left.pop(0)
             if word in self.valued:
-                if not remaining:
+                if not words_left:
                     raise TcError(f"{self.kind}: {word} has no value; give one after it")
-                raw[word] = remaining.pop(0)
+                raw[word] = words_left.pop(0)
                 if (option := self.valued[word]).value == "bytes":
-                    self.store(values, option, raw[word])
+                    self.store(settings_read, option, raw[word])
             elif word in self.flags:
                 option, value = self.flags[word]
                 if option.parameter:
-                    values[option.parameter] = value == "true" if option.value == "flag" else value
+                    settings_read[option.parameter] = value == "true" if option.value == "flag" else value
                 if option.parameter == PROFILE:
                     # The last word counts: a profile replaces the settings of earlier words.
                     for other in [w for w in raw if self.valued[w].parameter in self.form.of_profile(value)]:
                         del raw[other]
             elif word in self.presets:
-                self.lay(values, self.presets[word])
+                self.lay(settings_read, self.presets[word])
             elif self.left_out is not None and word in (others := _others(self.kind)):
                 many = others[word]
-                self.left_out.append(" ".join([word, *remaining[:many]]))
-                remaining = remaining[many:]
+                self.left_out.append(" ".join([word, *words_left[:many]]))
+                words_left = words_left[many:]
             else:
                 known_words = [*self.valued, *self.flags, *self.presets]
                 raise TcError(f"{self.kind}: tc's {word!r} has no counterpart here; {_near(word, known_words)}")
         self.work_out(raw)
         for word, text in raw.items():
             if self.valued[word].value not in ("bytes", "burst"):
-                self.store(values, self.valued[word], text, raw)
+                self.store(settings_read, self.valued[word], text, raw)
         if "burst" in raw:
-            values["weight"] = self.weight(raw)
-        return {**self.understood(values), **values}
+            settings_read["weight"] = self.weight(raw)
+        return {**self.understood(settings_read), **settings_read}
 
     def work_out(self, raw: dict[str, str]) -> None:
         """The values of RED that `tc` computes if they are not given, in whole numbers (tc-red(8)): `max` is a quarter
@@ -238,9 +238,9 @@ class _Reader:
     def understood(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Adds Linux's defaults for parameters with other defaults in the simulator, and the flags that have a word for
         one of their values only."""
-        there: dict[str, Any] = {}
+        understood_settings: dict[str, Any] = {}
         for option in self.form.options:
             silent = [value for value, word in option.words if not word and option.value == "flag"]
             if silent and option.parameter and (not option.only_with or values.get(option.only_with)):
-                there[option.parameter] = silent[0] == "true"
-        return {**there, **linux_defaults(self.form)}
+                understood_settings[option.parameter] = silent[0] == "true"
+        return {**understood_settings, **linux_defaults(self.form)}

@@ -152,10 +152,12 @@ class _Walk:
 
     def device_own(self, one: Statement, level: int) -> None:
         if one.kind == "mq":
-            below = self.device.below(one.handle or "0:") or [q for a, q in self.device.qdiscs.items() if a != "root"]
-            if below:
+            queues_below = self.device.below(one.handle or "0:") or [
+                q for a, q in self.device.qdiscs.items() if a != "root"
+            ]
+            if queues_below:
                 self.leave("mq", "one queue of the card stands for all", one.line)
-                self.qdisc(below[0], level + 1)
+                self.qdisc(queues_below[0], level + 1)
                 return
         self.fifo(one.line, f"{one.kind}: what the device has")
 
@@ -165,33 +167,33 @@ class _Walk:
         """Takes the qdisc that holds classes, and finds the class that packets without a filter reach."""
         options = classful.values(one.kind, one.words, classful.WORDS[one.kind])
         major = one.handle.partition(":")[0]
-        unnamed = f"{major}:{options['default']:x}" if options.get("default") else ""
+        default_class = f"{major}:{options['default']:x}" if options.get("default") else ""
         leaves = [c for c in self.device.classes.values() if not self.device.children(c.handle)]
         leaves = [c for c in leaves if c.handle.partition(":")[0] == major]
         if not leaves:
             raise TcError(f"{one.kind} without a class holds no rate; paste the lines tc class add ..., too")
         if (top := self.top(major)) is not None and any(c.handle in self.device.coded for c in leaves):
-            self.by_code_points(top, leaves, unnamed, level, options.get("r2q", classful.R2Q))
+            self.by_code_points(top, leaves, default_class, level, options.get("r2q", classful.R2Q))
             return
-        leaf = next((c for c in leaves if c.handle == unnamed), None)
+        leaf = next((c for c in leaves if c.handle == default_class), None)
         if leaf is None:
             chosen = [c for c in leaves if c.handle in self.device.chosen]
-            if unnamed or len(leaves) > 1:
-                why = "no class has this name" if unnamed else "htb lets packets without a class pass unshaped"
+            if default_class or len(leaves) > 1:
+                reason = "no class has this name" if default_class else "htb lets packets without a class pass unshaped"
                 self.leave(
-                    f"default {unnamed or 'of htb'}",
-                    f"{why}; the first class that a filter chooses, or else the first class, stands for all",
+                    f"default {default_class or 'of htb'}",
+                    f"{reason}; the first class that a filter chooses, or else the first class, stands for all",
                     one.line,
                 )
             leaf = (chosen or leaves)[0]
-        if unnamed:
-            self.say(one.line, "packets without a filter", f"class {unnamed}")
-        for other in leaves:
-            if other is not leaf:
+        if default_class:
+            self.say(one.line, "packets without a filter", f"class {default_class}")
+        for sibling in leaves:
+            if sibling is not leaf:
                 self.leave(
-                    f"class {other.handle}",
+                    f"class {sibling.handle}",
                     "packets that no filter matches are in another class; a scenario's htb has classes by code point",
-                    other.line,
+                    sibling.line,
                 )
         self.classes(leaf)
         below = self.device.below(leaf.handle)
@@ -203,11 +205,11 @@ class _Walk:
     def classes(self, leaf: Statement) -> None:
         """Takes the class and those above it: they give the rate of the class while no other class sends."""
         chain: list[Statement] = []
-        one: Statement | None = leaf
-        while one is not None and one not in chain and len(chain) < MOST_LEVELS:
-            chain.append(one)
-            one = self.device.classes.get(one.parent)
-        read: list[tuple[Statement, dict[str, Any]]] = []
+        queue_class: Statement | None = leaf
+        while queue_class is not None and queue_class not in chain and len(chain) < MOST_LEVELS:
+            chain.append(queue_class)
+            queue_class = self.device.classes.get(queue_class.parent)
+        class_options: list[tuple[Statement, dict[str, Any]]] = []
         for c in chain:
             if c.kind not in classful.CLASS_WORDS:
                 raise TcError(f"a class of {_plain(c.kind)} is not simulated; {classful.REFUSED.get(c.kind, 'htb is')}")
@@ -215,17 +217,17 @@ class _Walk:
             if "rate" not in options:
                 raise TcError(f"class {c.handle}: rate is missing; tc asks for it")
             self.say(c.line, f"class {c.handle}", self.class_text(options))
-            read.append((c, options))
+            class_options.append((c, options))
         rate, burst = 0.0, 0
-        counted: Mapping[str, Any] = {}
-        for _, options in reversed(read):
-            before = rate
+        size_options: Mapping[str, Any] = {}
+        for _, options in reversed(class_options):
+            rate_before = rate
             rate, burst = self.alone(options, rate, burst)
             # The headers are those that the limiting bucket counts; of two buckets with the same rate, the larger
             # headers.
-            if rate != before or _headers(options) > _headers(counted):
-                counted = options
-        own = read[0][1]
+            if rate != rate_before or _headers(options) > _headers(size_options):
+                size_options = options
+        own = class_options[0][1]
         if rate > own["rate"]:
             what = f"rate {units.rate_text(own['rate'])} of class {leaf.handle}"
             self.leave(
@@ -233,7 +235,7 @@ class _Walk:
             )
         if "burst" not in own and "cburst" not in own:
             self.say(leaf.line, "burst", f"assumed {burst} B: what tc gives with timers of high resolution")
-        self.shape(leaf.line, rate, burst, counted)
+        self.shape(leaf.line, rate, burst, size_options)
 
     def top(self, major: str) -> Statement | None:
         """The class at the top with others below it; None if there are several at the top, or if it is alone."""
@@ -243,15 +245,15 @@ class _Walk:
     def by_code_points(self, top: Statement, leaves: Sequence[Statement], unnamed: str, level: int, r2q: int) -> None:
         """Takes the whole tree, if its filters choose classes by code points: the simulator's shaper has such
         classes."""
-        known = classful.CLASS_WORDS
-        made: list[dict[str, Any]] = []
+        words_of_kind = classful.CLASS_WORDS
+        class_rows: list[dict[str, Any]] = []
         counts: list[Statement] = []
         below = [c for c in self.device.classes.values() if c.handle.partition(":")[0] == top.handle.partition(":")[0]]
-        top_options = classful.values(top.kind, top.words, known.get(top.kind, ()))
+        top_options = classful.values(top.kind, top.words, words_of_kind.get(top.kind, ()))
         for c in below:
-            if c.kind not in known:
+            if c.kind not in words_of_kind:
                 raise TcError(f"a class of {_plain(c.kind)} is not simulated; {classful.REFUSED.get(c.kind, 'htb is')}")
-            options = classful.values(c.kind, c.words, known[c.kind])
+            options = classful.values(c.kind, c.words, words_of_kind[c.kind])
             if "rate" not in options:
                 raise TcError(f"class {c.handle}: rate is missing; tc asks for it")
             self.say(c.line, f"class {c.handle}", self.class_text(options))
@@ -266,14 +268,14 @@ class _Walk:
                 codes = sorted(set(self.device.coded.get(c.handle, ())))
                 row |= {"dscp": codes} if codes else {}
                 row["queue"] = self.inside(c, level)
-            made.append(row)
+            class_rows.append(row)
             if _headers(options) != _headers(top_options):
                 counts.append(c)
         for c in counts:
             self.leave(f"headers of class {c.handle}", "a tree counts them as its class at the top does", c.line)
         rate, burst = self.alone(top_options, 0.0, 0)
         self.shape(top.line, rate, burst, top_options)
-        classes: dict[str, Any] = {"classes": made}
+        classes: dict[str, Any] = {"classes": class_rows}
         if unnamed in {c.handle for c in leaves}:
             classes["default"] = unnamed
         elif unnamed:
@@ -300,17 +302,17 @@ class _Walk:
         burst = said.get("burst", said.get("mtu", classful.HTB_MTU))
         cburst = said.get("cburst", said.get("mtu", classful.HTB_MTU))
         rate, bucket = (said["rate"], burst) if said["rate"] >= lent else (lent, lent_burst)
-        ceiling = said.get("ceil", said["rate"])
-        if rate == ceiling:
+        ceil_bps = said.get("ceil", said["rate"])
+        if rate == ceil_bps:
             return rate, min(bucket, cburst)
-        return (rate, bucket) if rate < ceiling else (ceiling, cburst)
+        return (rate, bucket) if rate < ceil_bps else (ceil_bps, cburst)
 
     def class_text(self, said: Mapping[str, Any]) -> str:
-        parts = [f"rate {units.scenario_rate(said['rate'])}"]
-        parts += [f"ceil {units.scenario_rate(said['ceil'])}"] if "ceil" in said else []
-        parts += [f"{k} {said[k]} B" for k in ("burst", "cburst", "quantum", "mtu") if k in said]
-        parts += [f"{k} {said[k]}" for k in ("prio", "mpu", "overhead", "linklayer") if k in said]
-        return ", ".join(parts)
+        texts = [f"rate {units.scenario_rate(said['rate'])}"]
+        texts += [f"ceil {units.scenario_rate(said['ceil'])}"] if "ceil" in said else []
+        texts += [f"{k} {said[k]} B" for k in ("burst", "cburst", "quantum", "mtu") if k in said]
+        texts += [f"{k} {said[k]}" for k in ("prio", "mpu", "overhead", "linklayer") if k in said]
+        return ", ".join(texts)
 
     def bucket(self, one: Statement, level: int) -> None:
         """`tbf`: a bucket with a queue that counts bytes, or with a qdisc below it."""
@@ -322,12 +324,12 @@ class _Walk:
             raise TcError(f"{one.kind}: limit or latency is missing; tc asks for one of them")
         if options["burst"] <= 0:
             raise TcError(f"{one.kind}: burst 0 lets no packet pass; give at least one packet")
-        parts = [f"rate {units.scenario_rate(options['rate'])}", f"burst {options['burst']} B", f"limit {limit} B"]
+        texts = [f"rate {units.scenario_rate(options['rate'])}", f"burst {options['burst']} B", f"limit {limit} B"]
         if "latency" in options:
-            parts.append(f"latency {law.seconds(options['latency'])}")
+            texts.append(f"latency {law.seconds(options['latency'])}")
         if "peakrate" in options:
-            parts.append(f"peakrate {units.scenario_rate(options['peakrate'])}, mtu {options.get('mtu', 0)} B")
-        self.say(one.line, one.kind, ", ".join(parts))
+            texts.append(f"peakrate {units.scenario_rate(options['peakrate'])}, mtu {options.get('mtu', 0)} B")
+        self.say(one.line, one.kind, ", ".join(texts))
         if "peakrate" in options:
             if options.get("mtu", 0) <= 0:
                 raise TcError(f"{one.kind}: peakrate without mtu; tc asks for the bytes of a burst at that rate")
@@ -352,39 +354,43 @@ class _Walk:
             )
         if rate < 1:
             raise TcError("a rate of less than 1 bit a second lets no packet pass; give the rate of the line")
-        counted = overhead + header
-        if counted < 0:
+        counted_bytes = overhead + header
+        if counted_bytes < 0:
             self.leave(f"overhead {overhead}", "a packet would be shorter than its IP packet", line)
-            counted = 0
-        note = (line, "overhead", f"{counted} B on the IP packet: Linux counts the {header} B of the Ethernet header")
+            counted_bytes = 0
+        note = (
+            line,
+            "overhead",
+            f"{counted_bytes} B on the IP packet: Linux counts the {header} B of the Ethernet header",
+        )
         if header and note not in self.side.said:
             self.say(*note)
         cells = "atm" if layer in ("atm", "adsl") else "plain"
-        self.buckets.append(_Bucket(rate, burst, counted, mpu, cells))
+        self.buckets.append(_Bucket(rate, burst, counted_bytes, mpu, cells))
         self.side.rate_bps = min(rate, self.side.rate_bps or rate)
 
     # Other qdiscs
 
     def bands(self, one: Statement, level: int) -> None:
-        values = classful.values(one.kind, one.words, classful.WORDS[one.kind])
-        bands = values.get("bands", 3)
+        options = classful.values(one.kind, one.words, classful.WORDS[one.kind])
+        bands = options.get("bands", 3)
         self.say(one.line, one.kind, f"{bands} bands")
         # Band of packets without a type of service: tc-prio(8).
-        unmarked = values.get("priomap", classful.PRIOMAP)[0]
+        unmarked = options.get("priomap", classful.PRIOMAP)[0]
         band = f"{one.handle.partition(':')[0]}:{unmarked + 1:x}"
-        below = {
+        band_queues = {
             place: q for place, q in self.device.qdiscs.items() if place.startswith(f"{one.handle.partition(':')[0]}:")
         }
-        if band not in below and (chosen := [place for place in self.device.chosen if place in below]):
+        if band not in band_queues and (chosen := [place for place in self.device.chosen if place in band_queues]):
             band = chosen[0]
             self.leave("other packets", f"a filter chooses band {band}, which stands for all", one.line)
-        for place, q in below.items():
+        for place, q in band_queues.items():
             if place != band:
                 self.leave(
                     f"band {place}", "a queue has one band here, that of packets without a mark or a filter", q.line
                 )
-        if band in below:
-            self.qdisc(below[band], level + 1)
+        if band in band_queues:
+            self.qdisc(band_queues[band], level + 1)
         else:
             self.fifo(one.line, f"band {band} without a qdisc of its own: pfifo")
 
@@ -436,11 +442,11 @@ class _Walk:
             self.side.said.append((0, "limit", f"assumed {packets} packets, as a device has them"))
             queue["buffer"] = f"{packets} packets"
         for b in reversed(self.buckets):
-            counted = {"overhead": f"{b.overhead}B"} if b.overhead else {}
-            counted |= {"mpu": f"{b.mpu}B"} if b.mpu else {}
-            counted |= {"framing": b.cells} if b.cells != "plain" else {}
+            size_keys = {"overhead": f"{b.overhead}B"} if b.overhead else {}
+            size_keys |= {"mpu": f"{b.mpu}B"} if b.mpu else {}
+            size_keys |= {"framing": b.cells} if b.cells != "plain" else {}
             around = {"kind": token_bucket(), "rate": units.scenario_rate(b.rate_bps), "burst": f"{b.burst}B"}
-            queue = {**around, **counted, **(b.classes or {"queue": queue})}
+            queue = {**around, **size_keys, **(b.classes or {"queue": queue})}
         self.side.queue = queue
 
 

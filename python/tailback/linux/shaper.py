@@ -147,11 +147,11 @@ class Setup:
         path = self.path(self.up_bps if up else self.down_bps)
         behind: list[str] = []
         if self.form.shapes and not bare:
-            counted = self.framing.simulated()
-            if any(settings.get(k, v) != v for k, v in counted.items()):
-                settings = {**counted, **settings}
+            framing_keys = self.framing.simulated()
+            if any(settings.get(k, v) != v for k, v in framing_keys.items()):
+                settings = {**framing_keys, **settings}
             else:
-                settings = {k: v for k, v in settings.items() if k not in counted}
+                settings = {k: v for k, v in settings.items() if k not in framing_keys}
                 behind = self.framing.cake.split()
             if self.form.has("rate"):
                 settings["rate"] = f"{path.rate_bps:.0f}bps"
@@ -204,22 +204,22 @@ def lines(setup: Setup) -> Lines:
         instead = nearest(setup.discipline)
         why = f"Linux has no {setup.discipline}; the nearest that it has is {instead}."
         return Lines(setup.discipline, why_not=why, instead=instead)
-    make, known = (_shaping, _SHAPING_REMARKS) if setup.form.shapes else (_below_htb, _HTB_REMARKS)
+    make, remarks = (_shaping, _SHAPING_REMARKS) if setup.form.shapes else (_below_htb, _HTB_REMARKS)
     comment = "Incoming packets pass through this device, where they can wait."
-    through = (Line(text, "" if i else comment) for i, text in enumerate(intermediate(setup.wan, setup.ifb)))
-    both = {direction: setup.written(direction) for direction in ("up", "down")}
-    nat = (_NAT_REMARK,) if "nat" in both["up"].words else ()
+    from_ifb = (Line(text, "" if i else comment) for i, text in enumerate(intermediate(setup.wan, setup.ifb)))
+    tc_words_of = {direction: setup.written(direction) for direction in ("up", "down")}
+    nat = (_NAT_REMARK,) if "nat" in tc_words_of["up"].words else ()
     return Lines(
         setup.discipline,
-        up=make(setup, "up", both["up"]),
-        down=(*through, *make(setup, "down", both["down"])),
+        up=make(setup, "up", tc_words_of["up"]),
+        down=(*from_ifb, *make(setup, "down", tc_words_of["down"])),
         undo=(
             Line(f"tc qdisc del dev {setup.wan} root", "Run these also before you paste the lines a second time."),
             Line(f"tc qdisc del dev {setup.wan} ingress"),
             Line(f"ip link del {setup.ifb}"),
         ),
-        remarks=tuple(dict.fromkeys((*both["up"].remarks, *both["down"].remarks, *known, *nat))),
-        unsaid=tuple(dict.fromkeys((*both["up"].unsaid, *both["down"].unsaid))),
+        remarks=tuple(dict.fromkeys((*tc_words_of["up"].remarks, *tc_words_of["down"].remarks, *remarks, *nat))),
+        unsaid=tuple(dict.fromkeys((*tc_words_of["up"].unsaid, *tc_words_of["down"].unsaid))),
     )
 
 
@@ -256,7 +256,7 @@ def _up_comment(setup: Setup) -> str:
 
 
 def _down_comment(setup: Setup) -> str:
-    counted = "ingress: packets dropped here have crossed the line, and count" if setup.down.get("ingress") else ""
+    ingress_text = "ingress: packets dropped here have crossed the line, and count" if setup.down.get("ingress") else ""
     tins = str(setup.down.get("tins", "besteffort"))
     if setup.down.get("wash"):
         marks = f"{tins} wash: the provider's code points are not trusted, and are cleared"
@@ -264,7 +264,7 @@ def _down_comment(setup: Setup) -> str:
         marks = f"If your provider's code points mean nothing, write besteffort wash for {tins}"
     else:
         marks = ""
-    return " ".join(f"{part}." for part in (counted, marks) if part)
+    return " ".join(f"{part}." for part in (ingress_text, marks) if part)
 
 
 def _below_htb(setup: Setup, direction: str, written: words.Written) -> tuple[Line, ...]:
@@ -285,9 +285,9 @@ def _leaf_comment(form: Form | None) -> str:
 
 def _shape_comment(framing: Framing, line_bps: float) -> str:
     counted = f"overhead: {framing.overhead} B from the IP packet on"
-    parts = [f"{counted}, of which the device counts {framing.device_header}" if framing.device_header else counted]
+    clauses = [f"{counted}, of which the device counts {framing.device_header}" if framing.device_header else counted]
     if framing.cells == "ptm":
-        parts.append(f"htb knows no ptm, so that the rate is 64/65 of {units.kbit_text(line_bps)}")
+        clauses.append(f"htb knows no ptm, so that the rate is 64/65 of {units.kbit_text(line_bps)}")
     if framing.mpu:
-        parts.append("mpu: kernels from 3.7 to 5.16 ignore it")
-    return "; ".join(parts) + "."
+        clauses.append("mpu: kernels from 3.7 to 5.16 ignore it")
+    return "; ".join(clauses) + "."

@@ -82,23 +82,23 @@ def commands(text: str) -> Paste:
 
 def _logical(text: str) -> Iterator[tuple[int, str]]:
     """Lines as a shell joins them, each with the number of its first line."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\N{NO-BREAK SPACE}", " ").split("\n")
-    if len(lines) > MOST_LINES:
-        raise TcError(f"a paste of {len(lines)} lines is too long; give at most {MOST_LINES}")
-    begun, at = "", 0
-    for number, line in enumerate(lines, 1):
+    physical_lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\N{NO-BREAK SPACE}", " ").split("\n")
+    if len(physical_lines) > MOST_LINES:
+        raise TcError(f"a paste of {len(physical_lines)} lines is too long; give at most {MOST_LINES}")
+    begun, first_number = "", 0
+    for number, line in enumerate(physical_lines, 1):
         # A paste may have gained blanks behind the backslash.
         line = line.removeprefix("\ufeff").rstrip()
         if len(begun) + len(line) > MOST_LETTERS:
             raise TcError(f"line {number} has more than {MOST_LETTERS} characters; give one command a line")
-        at = at or number
+        first_number = first_number or number
         if line.endswith("\\") and not line.lstrip().startswith("#"):
             begun += line[:-1] + " "
             continue
-        yield at, begun + (_SIGN.sub("", line) if begun and line.lstrip().startswith(">") else line)
-        begun, at = "", 0
+        yield first_number, begun + (_SIGN.sub("", line) if begun and line.lstrip().startswith(">") else line)
+        begun, first_number = "", 0
     if begun:
-        yield at, begun
+        yield first_number, begun
 
 
 def _begins(line: str) -> bool:
@@ -130,10 +130,10 @@ def _split(paste: Paste, number: int, line: str) -> Iterator[list[str]]:
                 if words and not (otherwise and _left_over(paste, number, words)):
                     yield words
                 words, otherwise = [], word is _ELSE or (otherwise and not words)
-            elif words or not (found := _ASSIGNED.fullmatch(word)):
+            elif words or not (assignment := _ASSIGNED.fullmatch(word)):
                 words.append(word)
             else:
-                paste.variables[found[1]] = found[2][:MOST_VALUE]
+                paste.variables[assignment[1]] = assignment[2][:MOST_VALUE]
     except TcError as e:
         if words and _command(words) is not None:
             paste.left.append((number, "a line of tc", str(e)))
@@ -152,43 +152,43 @@ def _left_over(paste: Paste, number: int, words: list[str]) -> bool:
 
 def _words(paste: Paste, line: str) -> Iterator[str | None]:
     """The words of a line; None marks the end of a command."""
-    at, word, skip = 0, None, False
-    while at < len(line):
-        c = line[at]
+    i, word, skip = 0, None, False
+    while i < len(line):
+        c = line[i]
         if c in " \t":
             if word is not None and not skip:
                 yield word
             skip = skip and word is None
-            word, at = None, at + 1
+            word, i = None, i + 1
             continue
         if word is None and c == "#":
             break
-        if word is None and (found := _REDIRECTION.match(line, at)):
+        if word is None and (found := _REDIRECTION.match(line, i)):
             # The target is the next word, unless it is a number.
-            at, skip = found.end(), found[0][-1] in "<>"
+            i, skip = found.end(), found[0][-1] in "<>"
             continue
         if c in ";|&()\n":
             if word is not None and not skip:
                 yield word
             yield None
-            word, skip, at = None, False, at + 1
-            if line[at - 1 : at + 1] == "||":
+            word, skip, i = None, False, i + 1
+            if line[i - 1 : i + 1] == "||":
                 yield _ELSE
-                at += 1
+                i += 1
             continue
         if c in "<>":
             if word is not None:
                 yield word
             word = None
             continue
-        piece, at = _piece(paste, line, at)
-        if c == "$" and (parts := piece.split()) != [piece]:
+        piece, i = _piece(paste, line, i)
+        if c == "$" and (fields := piece.split()) != [piece]:
             # A shell splits the value of a variable into words if it has no quotes.
-            for part in parts[:-1]:
+            for part in fields[:-1]:
                 yield (word or "") + part
                 word = None
-            piece = parts[-1] if parts else ""
-            if not parts and word is None:
+            piece = fields[-1] if fields else ""
+            if not fields and word is None:
                 continue
         word = (word or "") + piece
         if len(word) > MOST_VALUE:
@@ -251,18 +251,18 @@ def _value(paste: Paste, line: str, at: int) -> tuple[str, int]:
 def _sum(paste: Paste, text: str) -> str:
     """A sum of whole numbers, as a shell has it."""
     for _ in range(32):
-        filled = re.sub(r"\$?\{?\b([A-Za-z_]\w*)\}?", lambda m: paste.variables.get(m[1], m[0]), text)
-        if filled == text:
+        expanded = re.sub(r"\$?\{?\b([A-Za-z_]\w*)\}?", lambda m: paste.variables.get(m[1], m[0]), text)
+        if expanded == text:
             break
-        text = filled[:MOST_VALUE]
+        text = expanded[:MOST_VALUE]
     tokens: list[str] = []
-    at = 0
-    while at < len(text.rstrip()):
-        token = _ARITHMETIC.match(text, at)
+    i = 0
+    while i < len(text.rstrip()):
+        token = _ARITHMETIC.match(text, i)
         if token is None or len(tokens) > 64:
             raise TcError("the sum in $((...)) has a variable that is not a whole number; write the value in its place")
         tokens.append(token[1])
-        at = token.end()
+        i = token.end()
     total = _Sum(tokens).total()
     if abs(total) >= 1 << 63:
         raise TcError("the sum in $((...)) is larger than a shell can count; write the value in its place")
@@ -290,15 +290,15 @@ class _Sum:
     def factors(self) -> int:
         value = self.one()
         while self.tokens and self.tokens[0] in "*/%":
-            sign, other = self.tokens.pop(0), self.one()
-            if sign != "*" and other == 0:
+            sign, operand = self.tokens.pop(0), self.one()
+            if sign != "*" and operand == 0:
                 raise TcError("the sum in $((...)) divides by 0; write the value in its place")
             if sign == "*":
-                value *= other
+                value *= operand
             else:
                 # A shell rounds towards zero.
-                quotient = abs(value) // abs(other) * (1 if (value < 0) == (other < 0) else -1)
-                value = quotient if sign == "/" else value - quotient * other
+                quotient = abs(value) // abs(operand) * (1 if (value < 0) == (operand < 0) else -1)
+                value = quotient if sign == "/" else value - quotient * operand
             if abs(value) >= 1 << 63:
                 raise TcError("the sum in $((...)) is larger than a shell can count; write the value in its place")
         return value

@@ -40,23 +40,23 @@ class Statement:
 def statement(line: int, words: Sequence[str]) -> Statement | None:
     """The statement of a command of `tc`, from the word `tc` on. None for a command that only shows. Raises
     `TcError`."""
-    remaining = list(words[1:])
-    while remaining and remaining[0].startswith("-"):
-        option = remaining.pop(0)
-        if option in _VALUED and remaining:
-            remaining.pop(0)
-    if not remaining:
+    words_left = list(words[1:])
+    while words_left and words_left[0].startswith("-"):
+        option = words_left.pop(0)
+        if option in _VALUED and words_left:
+            words_left.pop(0)
+    if not words_left:
         raise TcError("tc alone sets nothing up; write tc qdisc add ...")
-    object_name = _matched(remaining.pop(0), OBJECTS, "objects")
+    object_name = _matched(words_left.pop(0), OBJECTS, "objects")
     if object_name not in ("qdisc", "class", "filter"):
         return None
-    if not remaining:
+    if not words_left:
         return None
-    verb = _matched(remaining.pop(0), (*SETS, *TAKES_AWAY, *SHOWS, "chg"), "commands")
+    verb = _matched(words_left.pop(0), (*SETS, *TAKES_AWAY, *SHOWS, "chg"), "commands")
     if verb in SHOWS:
         return None
     verb = "change" if verb == "chg" else verb
-    fields = _place(object_name, remaining)
+    fields = _place(object_name, words_left)
     return Statement(line, object_name, verb, **fields)
 
 

@@ -89,28 +89,28 @@ class _Writer:
 
     def written(self, behind: tuple[str, ...]) -> Written:
         words: list[str] = list(self.form.always)
-        written: set[str] = set()
-        asked = {o.word for o in self.form.options if self.asked(o)}
+        written_words: set[str] = set()
+        asked_words = {o.word for o in self.form.options if self.asked(o)}
         # A profile is written first, because `tc` takes the last of two words for one value.
         for option in sorted(self.form.options, key=lambda o: o.parameter != PROFILE):
-            given = self.asked(option)
-            if option.word and option.word in written:
-                for parameter in given:
+            asked_parameters = self.asked(option)
+            if option.word and option.word in written_words:
+                for parameter in asked_parameters:
                     self.leave_out(parameter, f"{option.word} says another parameter")
                 continue
-            if option.word in asked and not given:
+            if option.word in asked_words and not asked_parameters:
                 continue
             try:
                 text = self.word(option)
             except TcError:
                 raise
             except (ValueError, TypeError) as e:
-                for parameter in given or [option.parameter]:
+                for parameter in asked_parameters or [option.parameter]:
                     self.leave_out(parameter, str(e) if isinstance(e, _NoWordError) else "")
                 continue
             if text is not None:
                 words += text.split()
-                written |= {option.word} - {""}
+                written_words |= {option.word} - {""}
         self.what_is_left()
         remarks = tuple(filter(None, dict.fromkeys((*self.remarks, self.form.differs))))
         return Written(self.kind(), (*words, *behind), remarks, tuple(self.unsaid))
@@ -143,15 +143,15 @@ class _Writer:
             return f"{option.word} {units.rate_text(self.path.rate_bps)}"
         if option.only_with and not _is_true(self.value(option.only_with)):
             return None
-        asked, value = bool(self.asked(option)), self.value(option.parameter)
-        if not asked and (self.is_understood(option) or (value is None and not self.can_work_out(option))):
+        is_asked, value = bool(self.asked(option)), self.value(option.parameter)
+        if not is_asked and (self.is_understood(option) or (value is None and not self.can_work_out(option))):
             return None
         if option.also and option.value != "round-trip":
-            differing = [p for p in option.also if self.value(p) != value]
-            if differing and not asked:
+            differing_parameters = [p for p in option.also if self.value(p) != value]
+            if differing_parameters and not is_asked:
                 return None
-            if differing:
-                raise _NoWordError(f"{option.word} also sets {', '.join(differing)}, and the values differ")
+            if differing_parameters:
+                raise _NoWordError(f"{option.word} also sets {', '.join(differing_parameters)}, and the values differ")
         if value is not None and option.unsaid == "is" and option.default == str(value) == "none":
             return None
         text = _WRITE[option.value](self, option, value)
@@ -184,16 +184,16 @@ class _Writer:
 
     def what_is_left(self) -> None:
         """Adds remarks on given parameters that have no word, and on values that Linux has in another form."""
-        fixed = {b["parameter"]: b for b in self.form.built_in}
+        built_in = {b["parameter"]: b for b in self.form.built_in}
         with_word = {p for option in self.form.options for p in (option.parameter, *option.also)}
         for parameter, value in self.given.items():
             is_default = str(value) == str(self.form.defaults.get(parameter))
-            if parameter not in {*with_word, *fixed} and not is_default:
+            if parameter not in {*with_word, *built_in} and not is_default:
                 self.leave_out(parameter)
-        for parameter, one in fixed.items():
+        for parameter, built_in_row in built_in.items():
             value = self.value(parameter)
-            if value is not None and str(value).lower() != one["value"]:
-                self.remarks.append(one["differs"])
+            if value is not None and str(value).lower() != built_in_row["value"]:
+                self.remarks.append(built_in_row["differs"])
                 if parameter in self.given:
                     self.unsaid.append(parameter)
 
@@ -237,10 +237,10 @@ class _Writer:
         number, unit = _size(self.value("buffer"))
         room = math.inf if number is None else number / (self.mean_packet if unit == "bytes" else 1)
         target = self.value("delay_target")
-        both = law.automatic_thresholds(
+        thresholds = law.automatic_thresholds(
             self.path.rate_bps, self.mean_packet, room, None if target is None else _time(target)
         )
-        return both[parameter == "max_threshold"]
+        return thresholds[parameter == "max_threshold"]
 
     def packets_or_threshold(self, option: TcWord, value: Any) -> str:
         return str(round(self.threshold(option.parameter))) if value is None else self.packets(option, value)

@@ -90,23 +90,26 @@ def rank(
     seeds: Mapping[str, Sequence[Any]], measures: Sequence[M], link: Any, beside: Collection[str] = ()
 ) -> Ranking[M]:
     values = {m.name: {q: [m.value(s) for s in found] for q, found in seeds.items()} for m in measures}
-    judged = [m for m in measures if m.better is not None]
+    judged_measures = [m for m in measures if m.better is not None]
     queues = list(seeds)
     differences = [
         _difference(m, values[m.name], a, b, m.matters(link))
-        for m in judged
+        for m in judged_measures
         for i, a in enumerate(queues)
         for b in queues[i + 1 :]
     ]
     inside = [q for q in queues if q not in beside]
-    others = {q: [d for d in differences if q in (d.a, d.b) and {d.a, d.b} <= {q, *inside}] for q in queues}
+    differences_of = {q: [d for d in differences if q in (d.a, d.b) and {d.a, d.b} <= {q, *inside}] for q in queues}
     one = max(map(len, seeds.values()), default=0) == 1
-    scores = {q: _balance(q, [d.seems if one else d.better for d in others[q]]) for q in queues}
+    scores = {q: _balance(q, [d.seems if one else d.better for d in differences_of[q]]) for q in queues}
     places = []
     for q in sorted(queues, key=lambda q: (q in beside, -scores[q])):
         place = None if q in beside else 1 + sum(scores[other] > scores[q] for other in inside)
-        won, lost = (sum(d.better == q for d in others[q]), sum(d.better not in ("", q) for d in others[q]))
-        places.append(Place(q, place, won, lost, len(others[q])))
+        won, lost = (
+            sum(d.better == q for d in differences_of[q]),
+            sum(d.better not in ("", q) for d in differences_of[q]),
+        )
+        places.append(Place(q, place, won, lost, len(differences_of[q])))
     unsure = {m.name: m.unsure(link) for m in measures}
     return Ranking(tuple(measures), values, tuple(differences), tuple(places), unsure)
 

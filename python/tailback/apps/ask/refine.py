@@ -26,16 +26,16 @@ LEAST, MORE = 3, 2
 def rounds(most: int, settled: Callable[[], bool], *, sure: bool = False) -> Iterator[tuple[int, int]]:
     """Iterates over rounds: the number of seeds so far, and the number to run next. There are at most `most` seeds;
     with `sure` all of them. `settled` is called after each round."""
-    done, wanted = 0, 1
-    while wanted > done:
-        yield done, wanted - done
-        done = wanted
+    done_seeds, wanted_seeds = 0, 1
+    while wanted_seeds > done_seeds:
+        yield done_seeds, wanted_seeds - done_seeds
+        done_seeds = wanted_seeds
         if sure:
-            wanted = most
-        elif done < LEAST:
-            wanted = min(LEAST, most)
+            wanted_seeds = most
+        elif done_seeds < LEAST:
+            wanted_seeds = min(LEAST, most)
         elif not settled():
-            wanted = min(done + MORE, most)
+            wanted_seeds = min(done_seeds + MORE, most)
 
 
 def said(seeds: int, most: int | None = None) -> str:

@@ -35,15 +35,15 @@ class MeasureColumn:
 
 def columns(ranking: Ranking[Any]) -> list[MeasureColumn]:
     """The measures of a ranking, with a cell for each place."""
-    made = []
-    for m in ranking.measures:
-        estimates = [ranking.estimate(m.name, p.queue) for p in ranking.places]
-        unit, cells = _written(m.unit, [(e.mean, e.half_width) for e in estimates])
-        best = ranking.unbeaten(m.name) if m.better else []
+    measure_columns = []
+    for measure in ranking.measures:
+        estimates = [ranking.estimate(measure.name, p.queue) for p in ranking.places]
+        unit, cells = _written(measure.unit, [(e.mean, e.half_width) for e in estimates])
+        best = ranking.unbeaten(measure.name) if measure.better else []
         of_places = zip(cells, ranking.places, strict=True)
         page_cells = [PageCell(*c, p.queue in best) for c, p in of_places]
-        made.append(MeasureColumn(capital(m.title), m.head, unit, page_cells))
-    return made
+        measure_columns.append(MeasureColumn(capital(measure.title), measure.head, unit, page_cells))
+    return measure_columns
 
 
 def _written(unit: str, estimates: Sequence[tuple[float, float]]) -> tuple[str, list[NumberCell]]:

@@ -20,10 +20,10 @@ def tables(ranking: Ranking[Any]) -> dict[str, _core.Table]:
     ):
         columns.append((name, "1", doc, [getattr(p, name) for p in ranking.places]))
     for m in ranking.measures:
-        found = [ranking.estimate(m.name, q) for q in queues]
+        estimates = [ranking.estimate(m.name, q) for q in queues]
         unit = "1" if m.unit == "%" else m.unit
-        columns.append((m.name, unit, m.doc, [e.mean for e in found]))
-        columns.append((f"{m.name}_ci95", unit, "half of its 95 % interval", [e.half_width for e in found]))
+        columns.append((m.name, unit, m.doc, [e.mean for e in estimates]))
+        columns.append((f"{m.name}_ci95", unit, "half of its 95 % interval", [e.half_width for e in estimates]))
     docs = {
         "measure": "what differs",
         "a": "one candidate",

@@ -68,11 +68,11 @@ def _one(file: Path, kind: str, seed: int) -> Guideline:
     # A user's own discipline has the buffer of its code.
     own = queues.own(kind)
     queue = f'"{own}"' if own else f'{{ kind = "{kind}", buffer = "{_BUFFER}" }}'
-    changed = [f"link.bottleneck.queue={queue}", f"seed={seed}"]
+    overrides = [f"link.bottleneck.queue={queue}", f"seed={seed}"]
     if re.search(r"^reverse_queue.*100 packets", file.read_text(encoding="utf-8"), re.MULTILINE):
-        changed.append(f"link.bottleneck.reverse_queue={queue}")
-    result = run(load_scenario(file, changed))
-    line = next(row for row in result.links.rows() if row["name"] == "bottleneck")
+        overrides.append(f"link.bottleneck.reverse_queue={queue}")
+    result = run(load_scenario(file, overrides))
+    link_row = next(row for row in result.links.rows() if row["name"] == "bottleneck")
     long = {g["name"] for g in load_scenario(file).spec["flows"] if (g["transport"], g["traffic"]) == ("tcp", "bulk")}
     goodputs = [row["goodput_bps"] for row in result.flows.rows() if row["group"] in long]
     section, _, name = file.stem.partition("-")
@@ -80,10 +80,10 @@ def _one(file: Path, kind: str, seed: int) -> Guideline:
         section,
         name,
         kind,
-        line["utilisation"],
-        line["loss_rate"],
-        line["marked_packets"],
-        line["sojourn_mean_s"],
-        line["sojourn_p95_s"],
+        link_row["utilisation"],
+        link_row["loss_rate"],
+        link_row["marked_packets"],
+        link_row["sojourn_mean_s"],
+        link_row["sojourn_p95_s"],
         jain(goodputs),
     )

@@ -74,11 +74,11 @@ def on_kernel(control: str, names: Sequence[str], files: Sequence[str]) -> list[
     """The verdicts of the lines on this kernel, in the form of `LineVerdict.as_dict`. Raises NoKernel."""
     request = json.dumps({"control": control, "names": list(names), "files": [os.path.abspath(f) for f in files]})
     words = [sys.executable, "-m", "tailback.apps.conformance.kernel"]
-    finished = subprocess.run(words, input=request, capture_output=True, text=True, check=False)
-    if finished.returncode:
-        why = finished.stderr.strip().rsplit("\n", 1)[-1] or f"it ended with status {finished.returncode}"
+    process = subprocess.run(words, input=request, capture_output=True, text=True, check=False)
+    if process.returncode:
+        why = process.stderr.strip().rsplit("\n", 1)[-1] or f"it ended with status {process.returncode}"
         raise NoKernel(f"this kernel cannot be tried: {why}; `tailback doctor` says what is missing")
-    rows: list[dict[str, Any]] = json.loads(finished.stdout)
+    rows: list[dict[str, Any]] = json.loads(process.stdout)
     return rows
 
 
@@ -243,29 +243,29 @@ class KernelSender:
         """The next segment of this connection, recorded if it has data; None at the end of the time."""
         while True:
             try:
-                data = os.read(self._device, 65_535)
+                packet = os.read(self._device, 65_535)
             except BlockingIOError:
                 wait = (until_ns - time.monotonic_ns()) / 1e9
                 if wait <= 0:
                     return None
                 select.select([self._device], [], [], wait)
                 continue
-            now = time.monotonic_ns()
-            heard = packets.read(data)
+            now_ns = time.monotonic_ns()
+            heard = packets.read(packet)
             if heard is None or heard.destination != self._peer:
                 continue
             if heard.payload:
-                self._note(now, heard)
-            return now, heard
+                self._note(now_ns, heard)
+            return now_ns, heard
 
     def _note(self, now: int, heard: packets.FromKernel) -> None:
         segments_before = ((heard.seq - self._first) & 0xFFFFFFFF) // PAYLOAD
         for number in range(segments_before + 1, segments_before + 1 + math.ceil(heard.payload / PAYLOAD)):
-            again = number in self._once
+            is_again = number in self._once
             self._once.add(number)
             at = now - self._begin
             size = min(heard.payload, PAYLOAD)
-            self._sent.append(SentSegment(at, number, again, heard.flags, heard.ecn, heard.stamp, size))
+            self._sent.append(SentSegment(at, number, is_again, heard.flags, heard.ecn, heard.stamp, size))
 
     def write(self, segments: int | None, more: int = 0) -> None:
         self._forever |= segments is None

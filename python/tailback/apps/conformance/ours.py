@@ -102,8 +102,8 @@ class OurSender:
         ]
 
     def state(self) -> Mapping[str, float]:
-        values = dict(self._core.read())
-        values["syn_gap"] = self._syn_gap
-        values["outstanding"] = values.get("outstanding", 0.0) / PAYLOAD
+        fields = dict(self._core.read())
+        fields["syn_gap"] = self._syn_gap
+        fields["outstanding"] = fields.get("outstanding", 0.0) / PAYLOAD
         info = self._core.info()
-        return values | {name: float(info[name]) for name in INFO}
+        return fields | {name: float(info[name]) for name in INFO}

@@ -145,33 +145,33 @@ def _withdraw(player: Player, step: Turn) -> None:
 
 
 def _answer(player: Player, step: Turn) -> None:
-    acked, more = divmod(step.count or 0, PAYLOAD)
+    acked_segments, acked_bytes = divmod(step.count or 0, PAYLOAD)
     stamps = player.last_stamp if step.name == "again" else player.first_stamp
     # The acknowledgement echoes the timestamp of the first segment that it newly covers (RFC 7323 section 4.3).
-    edge = max((n for n in stamps if n <= acked), default=None)
-    newly = min((n for n in stamps if player.way.far.upto < n <= acked), default=edge)
+    edge = max((n for n in stamps if n <= acked_segments), default=None)
+    newly = min((n for n in stamps if player.way.far.upto < n <= acked_segments), default=edge)
     whose = newly if step.of is None else step.of
     if step.of is not None and step.of not in stamps:
         raise NotKept(f"segment {step.of} has not been sent, so its time stamp cannot be echoed")
     echo = stamps.get(whose) if whose is not None else None
-    player.way.far.upto = max(player.way.far.upto, acked)
-    player.subject.give(GivenAck(acked, step.reports, frozenset(step.words), echo, step.window, more))
+    player.way.far.upto = max(player.way.far.upto, acked_segments)
+    player.subject.give(GivenAck(acked_segments, step.reports, frozenset(step.words), echo, step.window, acked_bytes))
     player.collect()
 
 
 def _sends(player: Player, step: Turn) -> None:
     if step.words and not step.segments:
-        seen = player.look(step.count or 0 if step.words[0] == "at least" else 0)
-        holds = len(seen) <= (step.count or 0) if step.words[0] == "at most" else len(seen) >= (step.count or 0)
+        segments = player.look(step.count or 0 if step.words[0] == "at least" else 0)
+        holds = len(segments) <= (step.count or 0) if step.words[0] == "at most" else len(segments) >= (step.count or 0)
         if not holds:
-            raise NotKept(f"it sent {_shown(seen)}")
-        if len(step.words) > 1 and [s.number for s in seen if "cwr" in s.flags] != [seen[0].number]:
-            raise NotKept(f"CWR is on {[s.number for s in seen if 'cwr' in s.flags] or 'no segment'}")
+            raise NotKept(f"it sent {_shown(segments)}")
+        if len(step.words) > 1 and [s.number for s in segments if "cwr" in s.flags] != [segments[0].number]:
+            raise NotKept(f"CWR is on {[s.number for s in segments if 'cwr' in s.flags] or 'no segment'}")
         return
-    seen = player.look(len(step.segments))
-    if [s.number for s in seen] != list(step.segments):
-        raise NotKept(f"it sent {_shown(seen)}")
-    for s in seen:
+    segments = player.look(len(step.segments))
+    if [s.number for s in segments] != list(step.segments):
+        raise NotKept(f"it sent {_shown(segments)}")
+    for s in segments:
         on = {s.ecn, "cwr" if "cwr" in s.flags else "no-cwr"}
         if missing := [m for m in step.words if m not in on]:
             raise NotKept(f"segment {s.number} has {', '.join(sorted(on))}, and not {missing[0]}")
@@ -180,27 +180,27 @@ def _sends(player: Player, step: Turn) -> None:
 
 
 def _again(player: Player, step: Turn) -> None:
-    seen = player.look(0)
-    while step.segments and not any(s.again for s in seen) and player.subject.slack_ns:
-        more = player.look(1)
-        if not more:
+    segments = player.look(0)
+    while step.segments and not any(s.again for s in segments) and player.subject.slack_ns:
+        further_segments = player.look(1)
+        if not further_segments:
             break
-        seen += more
-    repeats = [s for s in seen if s.again]
+        segments += further_segments
+    repeats = [s for s in segments if s.again]
     if [s.number for s in repeats] != list(step.segments):
         raise NotKept(f"it sent again {_shown(repeats)}")
 
 
 def _state(player: Player, step: Turn) -> None:
-    value, wanted = evaluate(step.left, player.value), evaluate(step.value, player.value)
-    within = evaluate(step.tolerance, player.value) + _ROUNDING * max(1.0, abs(wanted))
-    low, high = wanted - within, wanted + within
+    value, wanted_value = evaluate(step.left, player.value), evaluate(step.value, player.value)
+    within = evaluate(step.tolerance, player.value) + _ROUNDING * max(1.0, abs(wanted_value))
+    low, high = wanted_value - within, wanted_value + within
     if player.subject.whole and step.name in ("cwnd", "ssthresh", "snd_cwnd"):
         low = math.floor(low + _ROUNDING) if math.isfinite(low) else low
     operator = step.words[0]
     holds = {
-        "=": low <= value <= high or value == wanted,
-        "!=": not (low <= value <= high or value == wanted),
+        "=": low <= value <= high or value == wanted_value,
+        "!=": not (low <= value <= high or value == wanted_value),
         "<": value < low,
         "<=": value <= high,
         ">": value > high,
@@ -272,8 +272,8 @@ def _shown(seen: Sequence[SentSegment]) -> str:
             runs[-1].append(s)
         else:
             runs.append([s])
-    parts = []
+    texts = []
     for run in runs[:8]:
         name = f"{run[0].number}" if len(run) == 1 else f"{run[0].number}-{run[-1].number}"
-        parts.append(f"{name}{' again' if run[0].again else ''} at {run[0].at_ns / 1e6:g} ms")
-    return ", ".join(parts) + (" and more" if len(runs) > 8 else "")
+        texts.append(f"{name}{' again' if run[0].again else ''} at {run[0].at_ns / 1e6:g} ms")
+    return ", ".join(texts) + (" and more" if len(runs) > 8 else "")

@@ -116,16 +116,16 @@ class PlayedPath:
         if s.number in self.losses:
             self.losses.remove(s.number)
             return
-        through = self._through_line(s.at_ns)
-        if through is None:
+        leaves_line_ns = self._through_line(s.at_ns)
+        if leaves_line_ns is None:
             return
-        marked = s.ecn in ("ect0", "ect1") and (self.marks_all or s.number in self.marks)
+        is_marked = s.ecn in ("ect0", "ect1") and (self.marks_all or s.number in self.marks)
         self.marks.discard(s.number)
-        due = through + self.round_trip_ns + self.delays.pop(s.number, 0)
+        due = leaves_line_ns + self.round_trip_ns + self.delays.pop(s.number, 0)
         if grid := self.way[3]:
             due = -(-due // grid) * grid
         self._order += 1
-        heapq.heappush(self._coming, (due, self._order, s, marked))
+        heapq.heappush(self._coming, (due, self._order, s, is_marked))
 
     def change(self, round_trip_ns: int, way: tuple[int, int | None, int | None, int, int], now_ns: int) -> None:
         """Changes the path. Segments that already wait before the line leave at their old times."""
@@ -135,15 +135,15 @@ class PlayedPath:
 
     def _through_line(self, at_ns: int) -> int | None:
         """The time at which a segment leaves the line; None if it is lost."""
-        each, room, bucket, _, every = self.way
+        packet_ns, room, bucket, _, every = self.way
         self.come += 1
         if every and self.come % every == 0:
             return None
         free = max(self.busy_ns, at_ns)
         most = bucket - 1 if bucket is not None else room
-        if most is not None and free - at_ns > most * each:
+        if most is not None and free - at_ns > most * packet_ns:
             return None
-        self.busy_ns = free + each
+        self.busy_ns = free + packet_ns
         return at_ns if bucket is not None else self.busy_ns
 
     @property

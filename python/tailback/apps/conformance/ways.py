@@ -29,12 +29,12 @@ class Way:
     def settings(self, control: str) -> dict[str, Any]:
         if not self.linux:
             return dict(BASE)
-        over = {self.key: self.value} if self.key else {}
+        overrides = {self.key: self.value} if self.key else {}
         if self.key == "ecn":
-            over = {"ecn": "off" if facts(control).get("marks") == "needs" else "on"}
+            overrides = {"ecn": "off" if facts(control).get("marks") == "needs" else "on"}
         if self.key == "variant":
-            over["dsack"] = False
-        return {"profile": "linux", "payload": f"{PAYLOAD}B", **over}
+            overrides["dsack"] = False
+        return {"profile": "linux", "payload": f"{PAYLOAD}B", **overrides}
 
 
 WAYS = (
@@ -88,7 +88,7 @@ def _try(line: Dialogue, way: Way, control: str) -> LineVerdict:
     subject = OurSender(
         {**over, "congestion": control, **line.table.tcp}, line.table.lost_syns, base=way.settings(control)
     )
-    found = try_line(line, subject, accurate(control))
-    if found and way.linux and line.table.kernel.differs:
+    failure = try_line(line, subject, accurate(control))
+    if failure and way.linux and line.table.kernel.differs:
         return LineVerdict(line, DIFFERS, line.table.kernel.differs)
-    return LineVerdict(line, FAILS if found else HOLDS, found)
+    return LineVerdict(line, FAILS if failure else HOLDS, failure)

@@ -50,12 +50,12 @@ def demonstrate(asked: DemoOrder, told: ProgressLine) -> Path:
     cost = BESIDE_S + sum(p.cost_s for p in PICTURES)
     told.announce(f"{len(PICTURES)} pictures from {runs} runs with seed {seed}, about {cost:.0f} s of CPU time")
     state = HowFar(told, runs, 0, cost)
-    shown = []
+    page_parts = []
     for p in PICTURES:
         state.set = p.name
-        shown.append(_show(p, asked, state))
+        page_parts.append(_show(p, asked, state))
         state.ended(p.cost_s, len(p.queues))
-    write_text(out / NAME, page(shown, out, seed))
+    write_text(out / NAME, page(page_parts, out, seed))
     return out / NAME
 
 
@@ -72,22 +72,22 @@ def _show(p: Picture, asked: DemoOrder, state: HowFar) -> PagePart:
     results = Plan(points).execute(folder, asked.jobs, state.under_way, about=about)
     if results.failure is not None:
         raise RunError(f"the run with seed {asked.seed} failed: {results.failure['message']}")
-    drawn = p.see(p, whole(results))
+    picture = p.see(p, whole(results))
     write_text(folder / "scenario.toml", text)
-    plots.titled(drawn.figure, drawn.title)
-    files = plots.save(drawn.figure, folder / "figures" / f"demo-{p.name}", small=True)
-    return PagePart(p, drawn, text, files)
+    plots.titled(picture.figure, picture.title)
+    files = plots.save(picture.figure, folder / "figures" / f"demo-{p.name}", small=True)
+    return PagePart(p, picture, text, files)
 
 
 def _check(out: Path) -> None:
     """Checks that each file to be written is new or was written by a demo."""
     folders = [out / p.name for p in PICTURES]
     as_written = [f for f in folders if _as_written(f)]
-    others = [f for f in folders if f.exists() and f not in as_written and not _is_empty(f) and not _is_begun(f)]
+    foreign = [f for f in folders if f.exists() and f not in as_written and not _is_empty(f) and not _is_begun(f)]
     if (out / NAME).exists() and not as_written:
-        others.append(out / NAME)
-    if others:
-        raise Occupied(f"{others[0]} is not as a demo writes it; give the name of a new folder")
+        foreign.append(out / NAME)
+    if foreign:
+        raise Occupied(f"{foreign[0]} is not as a demo writes it; give the name of a new folder")
 
 
 def _is_empty(folder: Path) -> bool:

@@ -95,14 +95,14 @@ def _number(value: float) -> str:
 
 
 def _queue(p: Picture, results: Any) -> Seen:
-    lines = []
+    curves = []
     for q in p.queues:
         recorded = results.series.where(queue=q)
-        lines.append((TITLES[q], recorded["time_s"], recorded["value"]))
+        curves.append((TITLES[q], recorded["time_s"], recorded["value"]))
     links = {q: p.link(results, q) for q in p.queues}
     return Seen(
         title="Mean queue: " + p.each({q: row["mean_queue_packets"] for q, row in links.items()}, "packets"),
-        figure=plots.series(lines, "queue (packets)", names=p.queues),
+        figure=plots.series(curves, "queue (packets)", names=p.queues),
         caption="How many packets wait in the queue in front of the line, from the start of the run to its end.",
         heads=[("", ""), *((c.title, unit) for c, unit in _OF_LINK)],
         rows=p.rows(
@@ -143,20 +143,20 @@ def _goodput(p: Picture, results: Any) -> Seen:
 
 
 def _delay(p: Picture, results: Any) -> Seen:
-    lines = []
+    curves = []
     for q in p.queues:
         intervals = results.intervals.where(queue=q, group="call")
         received = np.nan_to_num(intervals["received_packets"]).astype(int)
-        lines.append((q, TITLES[q], np.repeat(intervals["delay_mean_s"], received)))
+        curves.append((q, TITLES[q], np.repeat(intervals["delay_mean_s"], received)))
     call = {q: results.datagrams.where(queue=q, group="call")[0] for q in p.queues}
-    empty = _core.parse_time(tomllib.loads(p.text)["flows"]["call"]["rtt"]) / 2
+    unloaded_s = _core.parse_time(tomllib.loads(p.text)["flows"]["call"]["rtt"]) / 2
     return Seen(
         title="Median delay of the call: " + p.each({q: 1e3 * row["delay_p50_s"] for q, row in call.items()}, "ms"),
         figure=plots.distributions(
-            lines,
+            curves,
             "delay of a packet of the call, log scale",
             seconds=True,
-            aside=(empty, "with an empty queue"),
+            aside=(unloaded_s, "with an empty queue"),
             of="packets",
         ),
         caption="The share of the call's packets (upwards) that arrive within a delay (to the right, log scale). "

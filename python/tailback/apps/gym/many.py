@@ -78,10 +78,10 @@ class SteppedVectorEnv(VectorEnv[Any, Any, Any]):
         return observations, np.array(rewards), np.zeros(self.num_envs, bool), np.array(over), info
 
     def _rows(self, told: tuple[bytes, list[float], list[bool], list[list[float]]]) -> StepRows:
-        observations, rewards, over, facts = told
+        observations, rewards, are_over, facts = told
         columns = np.array(facts).T
         info: dict[str, Any] = dict(zip(self.task.facts, columns, strict=True))
-        return np.frombuffer(observations, np.float32).reshape(self.num_envs, -1), rewards, over, info
+        return np.frombuffer(observations, np.float32).reshape(self.num_envs, -1), rewards, are_over, info
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(NOT_COPIED)

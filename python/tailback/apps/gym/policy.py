@@ -71,11 +71,11 @@ def _read(text: str, file: str) -> dict[str, Any]:
 @checked
 def act(layers: Sequence[dict[str, Any]], seen: Sequence[float]) -> list[float]:
     """The action of a policy."""
-    values = list(seen)
+    activations = list(seen)
     for layer in layers:
         pairs = zip(layer["weights"], layer["biases"], strict=True)
-        values = [math.tanh(sum(w * x for w, x in zip(row, values, strict=True)) + b) for row, b in pairs]
-    return values
+        activations = [math.tanh(sum(w * x for w, x in zip(row, activations, strict=True)) + b) for row, b in pairs]
+    return activations
 
 
 class TrainedPolicy:
@@ -111,10 +111,10 @@ class TrainedPolicy:
 
     def on_ack(self, ack: _core.ControlAck) -> None:
         self.features.add(ack)
-        passed = ack.now - self.acted
-        if passed >= self.interval:
+        elapsed_s = ack.now - self.acted
+        if elapsed_s >= self.interval:
             window = self.cwnd if self.pace is None else self.pace * self.features.round_trip(FIRST_ROUND_S)
-            self.action = act(self.layers, self.features.take(passed, window))[0]
+            self.action = act(self.layers, self.features.take(elapsed_s, window))[0]
             if self.pace is None:
                 self.cwnd = min(max(self.cwnd * 2**self.action, self.segment), MOST_SEGMENTS * self.segment)
             else:

@@ -56,14 +56,18 @@ class SteeredTask:
         """Draws the scenario and the seed of the next run; `options` may give the scenario's number."""
         drawn = int(rng.integers(len(self.scenarios)))
         options = options or {}
-        which = options.get("scenario", drawn)
+        scenario_index = options.get("scenario", drawn)
         if options.keys() - {"scenario"}:
             raise ValueError(f'options = {given.shown(options)}; give {{"scenario": NUMBER}}, or nothing')
-        if isinstance(which, bool) or not isinstance(which, (int, np.integer)) or not 0 <= which < len(self.scenarios):
+        if (
+            isinstance(scenario_index, bool)
+            or not isinstance(scenario_index, (int, np.integer))
+            or not 0 <= scenario_index < len(self.scenarios)
+        ):
             raise ValueError(
-                f"there is no scenario {given.shown(which)}; the environment has {len(self.scenarios)}, from 0"
+                f"there is no scenario {given.shown(scenario_index)}; the environment has {len(self.scenarios)}, from 0"
             )
-        return int(which), int(rng.integers(2**31))
+        return int(scenario_index), int(rng.integers(2**31))
 
 
 def task(

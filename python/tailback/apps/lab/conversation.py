@@ -126,11 +126,13 @@ class Conversation:
         return framed({"do": "copy", "kind": message.get("kind"), **State.of(message.get("state")).copies()})
 
     def _figure(self, message: Mapping[str, Any], stop: _core.Stop) -> bytes | None:
-        what, kind = str(message.get("what")), str(message.get("kind"))
-        data = figure(State.of(message.get("state")), what, kind, stop)
-        if data is None:
+        quantity, file_kind = str(message.get("what")), str(message.get("kind"))
+        image = figure(State.of(message.get("state")), quantity, file_kind, stop)
+        if image is None:
             return None
-        return framed({"do": "figure", "name": f"{what}.{kind}", "type": TYPES[kind], "bytes": len(data)}, data)
+        return framed(
+            {"do": "figure", "name": f"{quantity}.{file_kind}", "type": TYPES[file_kind], "bytes": len(image)}, image
+        )
 
     def _read(self, message: Mapping[str, Any], _: _core.Stop) -> bytes:
         """Makes a state from the text of a scenario. A wrong one is refused with the same message as a file."""

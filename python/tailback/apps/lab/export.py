@@ -82,10 +82,10 @@ def with_runs(state: State, axes: Sequence[GridAxis], told: Callable[[int, int],
         # No time is included, so that equal runs give equal files.
         frames.append(base64.b64encode(gzip.compress(frame or b"", mtime=0)).decode())
     told(len(cells), len(cells))
-    shown = [{"label": a.label, "doc": a.doc, "values": list(a.values)} for a in axes]
+    axis_tables = [{"label": a.label, "doc": a.doc, "values": list(a.values)} for a in axes]
     begin = [len(a.values) // 2 for a in axes]
     greeting = {"state": {**state.as_dict(), "grid": begin}, "tours": [], "version": _core.__version__}
-    return page.whole(_title(state, None), greeting, {"axes": shown, "frames": frames})
+    return page.whole(_title(state, None), greeting, {"axes": axis_tables, "frames": frames})
 
 
 def _title(state: State, tour: dict[str, Any] | None) -> str:

@@ -32,10 +32,10 @@ def figure(state: State, what: str, kind: str, stop: _core.Stop) -> bytes | None
         return None
     if stop.is_set:
         return None
-    drawn = plots.plot(Result(results, runs[0].scenario), what)
-    plots.titled(drawn, f"{what} at {runs[0].link}, {runs[0].seconds:g} s, seed {runs[0].scenario.seed}")
+    plot = plots.plot(Result(results, runs[0].scenario), what)
+    plots.titled(plot, f"{what} at {runs[0].link}, {runs[0].seconds:g} s, seed {runs[0].scenario.seed}")
     with tempfile.TemporaryDirectory() as folder:
-        (path,) = plots.save(drawn, Path(folder) / what, [kind])
+        (path,) = plots.save(plot, Path(folder) / what, [kind])
         return path.read_bytes()
 
 

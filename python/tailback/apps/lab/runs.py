@@ -96,9 +96,9 @@ def made_of(order: LabOrder, second: ThreadPoolExecutor | None = None, for_page:
     waits = [second.submit(_core.run_once, run.scenario, order.stop) for run in runs[1:]] if second else []
     tables = [_core.run_once(runs[0].scenario, order.stop)]
     tables += [w.result() for w in waits] if second else [_core.run_once(r.scenario, order.stop) for r in runs[1:]]
-    finished = [t for t in tables if t is not None]
-    if len(finished) < len(runs) or order.stop.is_set:
+    finished_tables = [t for t in tables if t is not None]
+    if len(finished_tables) < len(runs) or order.stop.is_set:
         return None
     took_ms = 1e3 * (time.perf_counter() - began) if for_page else None
     controls = for_page and (order.first or order.mode == "full")
-    return order.state.picture((order.input, order.mode, order.columns), runs, finished, took_ms, controls)
+    return order.state.picture((order.input, order.mode, order.columns), runs, finished_tables, took_ms, controls)

@@ -171,8 +171,8 @@ def serve(
     for name in LIBRARIES:
         if find_spec(name) is None:
             raise NotInstalled(name)
-    listening = socket.create_server(("127.0.0.1", port))
-    own = listening.getsockname()[1]
+    listener = socket.create_server(("127.0.0.1", port))
+    own = listener.getsockname()[1]
     token = secrets.token_urlsafe(24)
     address = f"http://127.0.0.1:{own}/#token={token}"
     told(address)
@@ -197,7 +197,7 @@ def serve(
             server_header=False,
             timeout_graceful_shutdown=1,
         )
-        uvicorn.Server(config).run(sockets=[listening])
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 def _open(until_the_end: ExitStack, address: str) -> None:

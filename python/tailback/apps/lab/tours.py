@@ -169,14 +169,14 @@ def shown(tour: Tour, stop: _core.Stop | None = None) -> dict[str, Any]:
     `KeyboardInterrupt` if it is stopped."""
     contents: dict[str, Any] = msgspec.to_builtins(tour)
     contents["name"] = Path(tour.name).stem
-    (checked,) = check(tour, [int(tour.scenario.get("seed", 1))], stop=stop)
-    for c in checked:
+    (claims,) = check(tour, [int(tour.scenario.get("seed", 1))], stop=stop)
+    for c in claims:
         if not c.holds:
             raise LabError(
                 f"{tour.name}: the claim {c.claim} does not hold: its left side is {c.left:.4g} and its right side "
                 f"{c.right:.4g}; correct the claim, or the scenario"
             )
-    return {**contents, "checked": [asdict(c) for c in checked], "state": tour.state.as_dict()}
+    return {**contents, "checked": [asdict(c) for c in claims], "state": tour.state.as_dict()}
 
 
 def check(
@@ -203,14 +203,16 @@ def check(
 
 
 def _claims(tour: Tour, results: _core.Results) -> list[Checked]:
-    values = {name: _value(named, results, f"{tour.name}: results.{name}") for name, named in tour.results.items()}
-    checked = []
+    results_by_name = {
+        name: _value(named, results, f"{tour.name}: results.{name}") for name, named in tour.results.items()
+    }
+    claims_checked = []
     for claim in tour.claims:
-        left, sign, factor, right = _parsed(tour, claim)
-        a, b = values[left], factor * (float(right) if _is_number(right) else values[right])
+        quantity, sign, factor, right = _parsed(tour, claim)
+        a, b = results_by_name[quantity], factor * (float(right) if _is_number(right) else results_by_name[right])
         holds = a > b if sign == ">" else a < b
-        checked.append(Checked(claim, a, b, holds, _sentence(tour, left, right, values)))
-    return checked
+        claims_checked.append(Checked(claim, a, b, holds, _sentence(tour, quantity, right, results_by_name)))
+    return claims_checked
 
 
 def _sentence(tour: Tour, left: str, right: str, values: Mapping[str, float]) -> str:
@@ -256,12 +258,12 @@ def _value(named: NamedResult, results: _core.Results, at: str) -> float:
         if column not in table.columns:
             columns = [c for c in table.columns if c not in ("run", "key", "side", "seed", "replication")]
             raise LabError(f"{at}: the table {named.table} has no column {column!r}; it has {', '.join(columns)}")
-    for column, value in named.where.items():
+    for column, label in named.where.items():
         named_values = dict.fromkeys(str(x) for x in table.to_list(column))
-        if value not in named_values:
+        if label not in named_values:
             hint = f"there are {', '.join(list(named_values)[:20])}" if named_values else "the table has no row"
-            raise LabError(f"{at}.where: no row of {named.table} has {column} = {value!r}; {hint}")
-        table = table.where(**{column: value})
+            raise LabError(f"{at}.where: no row of {named.table} has {column} = {label!r}; {hint}")
+        table = table.where(**{column: label})
     try:
         values = np.asarray(table[named.column], float)
     except ValueError:

@@ -104,8 +104,8 @@ def _drawn(folder: Path, what: str | None, where: dict[str, str], asked: dict[st
         if not what:
             raise click.UsageError(f"{folder} holds a study: name one of its experiments, such as those of its report")
         return redraw(folder, what), what, folder
-    place = results_folder(str(folder))
-    results: Any = _core.read_results(place)
+    folder_path = results_folder(str(folder))
+    results: Any = _core.read_results(folder_path)
     if not what:
         recorded = any("queue" in piece["probe"] for piece in pieces(results, "series", ["probe"]))
         what = "queue" if recorded else "goodput"
@@ -117,7 +117,7 @@ def _drawn(folder: Path, what: str | None, where: dict[str, str], asked: dict[st
             )
         if form in ("curves", "map", "box"):
             raise click.UsageError(f"--as {form} draws a TABLE.COLUMN, such as links.utilisation, not {what}")
-        return plots.plot(_with_scenario(results, place), what, cdf=form == "cdf", **where), what, place
+        return plots.plot(_with_scenario(results, folder_path), what, cdf=form == "cdf", **where), what, folder_path
     wanted = {"curves": 1, "map": 2, "box": 0, "cdf": 0}.get(form or "", len(axes))
     if len(axes) != wanted or len(axes) > 2:
         raise click.BadParameter(
@@ -129,9 +129,9 @@ def _drawn(folder: Path, what: str | None, where: dict[str, str], asked: dict[st
         raise click.UsageError("--by makes panels of curves; a map has a panel for each combination of the other axes")
     if axes:
         base = pair(against, "--against") if against else None
-        return plots.over(results, what, *axes, by=by, against=base, **where), what, place
+        return plots.over(results, what, *axes, by=by, against=base, **where), what, folder_path
     draw = plots.boxes if form == "box" else plots.spread
-    return draw(results, what, **where), what, place
+    return draw(results, what, **where), what, folder_path
 
 
 def _with_scenario(results: Any, place: Path) -> Any:

@@ -93,10 +93,10 @@ def _line_of(file: str, out: str) -> str:
     from tailback.runs.result import execute, failure_text
 
     try:
-        found = reading(file)
-        if found.written is None:
-            raise ReadError(f"{found.title} describes no line", "name a folder of runs instead of --out")
-        scenario = _core.load(found.written.text(), "toml", "the measured line", [])
+        measurement = reading(file)
+        if measurement.written is None:
+            raise ReadError(f"{measurement.title} describes no line", "name a folder of runs instead of --out")
+        scenario = _core.load(measurement.written.text(), "toml", "the measured line", [])
     except ReadError as e:
         raise click.UsageError(str(e)) from e
     with running(out) as progress:
@@ -117,11 +117,11 @@ def _beside(file: str, folder: str, as_json: bool) -> str:
 
     place = results_folder(folder)
     try:
-        compared = beside(reading(file), place)
+        comparison = beside(reading(file), place)
     except (ReadError, BesideError) as e:
         raise click.UsageError(str(e)) from e
-    page = write(compared, place)
-    return json_text(compared.as_dict(), indent=2) if as_json else f"{compared.text()}\n\n{page}"
+    page = write(comparison, place)
+    return json_text(comparison.as_dict(), indent=2) if as_json else f"{comparison.text()}\n\n{page}"
 
 
 def _differences(folder: str, other: str, columns: tuple[str, ...], as_json: bool) -> str:
@@ -133,17 +133,17 @@ def _differences(folder: str, other: str, columns: tuple[str, ...], as_json: boo
 
     a, b = _core.read_results(results_folder(folder)), _core.read_results(results_folder(other))
     try:
-        differing, runs = compare(a, b, columns), shared_runs(a, b)
+        row_differences, runs = compare(a, b, columns), shared_runs(a, b)
     except CompareError as e:
         raise click.UsageError(str(e)) from e
     setting = between(Path(folder), Path(other))
     if as_json:
         counted = dict(zip(("both", "a", "b"), runs, strict=True))
-        differences = [d.as_dict() for d in differing]
+        differences = [d.as_dict() for d in row_differences]
         document = {"a": folder, "b": other, "setting": setting.as_dict(), "runs": counted, "differences": differences}
         return json_text(document)
     settings = setting.lines(terminal_width())
-    return "\n".join([*settings, *([""] if settings else []), text(differing, folder, other, runs=runs)])
+    return "\n".join([*settings, *([""] if settings else []), text(row_differences, folder, other, runs=runs)])
 
 
 def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -> str:
@@ -158,12 +158,12 @@ def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -
     if not sep:
         raise click.BadParameter(f"{across}: write AXIS=LABEL, such as queue=droptail", param_hint="--across")
     try:
-        differing = compare_points(_core.read_results(results_folder(folder)), axis, label, columns)
+        row_differences = compare_points(_core.read_results(results_folder(folder)), axis, label, columns)
     except CompareError as e:
         raise click.UsageError(str(e)) from e
     marking = of_folder(where)
     if as_json:
-        differences = [d.as_dict() for d in differing]
+        differences = [d.as_dict() for d in row_differences]
         document = {
             "dir": folder,
             "axis": axis,
@@ -173,7 +173,11 @@ def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -
         }
         return json_text(document)
     return "\n".join(
-        [*marking, *([""] if marking else []), text(differing, f"{axis}={label}", f"the other points of {folder}")]
+        [
+            *marking,
+            *([""] if marking else []),
+            text(row_differences, f"{axis}={label}", f"the other points of {folder}"),
+        ]
     )
 
 
@@ -181,10 +185,10 @@ def _as_planned(folder: str) -> str:
     """The comparison that the plan declares."""
     from tailback.core.store import manifest
 
-    compared = (manifest.read(Path(folder)).get("sweep") or {}).get("compare")
-    if not compared:
+    comparison = (manifest.read(Path(folder)).get("sweep") or {}).get("compare")
+    if not comparison:
         raise click.BadParameter(
             f"the plan of {folder} has no [compare]; write --across AXIS=LABEL, such as queue=droptail",
             param_hint="--across",
         )
-    return f"{compared['axis']}={compared['against']}"
+    return f"{comparison['axis']}={comparison['against']}"

@@ -49,10 +49,10 @@ def lines(name: str, found: dict[str, Any]) -> list[str]:
     planned = [r for r in runs if r["point"] is not None]
     stored = sum(r["stored"] for r in planned)
     beside = sum(r["stored"] for r in runs) - stored
-    failed = sum(r["failed"] for r in runs)
+    failed_count = sum(r["failed"] for r in runs)
     texts = [f"{name}: {found['status']}, {stored} of {len(planned)} runs stored"]
-    if failed:
-        texts[0] += f", {failed} failed"
+    if failed_count:
+        texts[0] += f", {failed_count} failed"
     if beside:
         texts.append(f"{beside} runs of other plans beside them")
     costs = [r["cpu_s"] for r in runs if r["stored"] and r["cpu_s"] is not None]

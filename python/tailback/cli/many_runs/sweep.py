@@ -46,28 +46,28 @@ def sweep(file: str, out: str | None, jobs: int, overrides: tuple[str, ...], **h
 
     _one_of(how)
     try:
-        loaded = load_sweep(file, overrides)
+        plan = load_sweep(file, overrides)
     except ValueError as e:
         if type(e).__name__ == "ScenarioError":
             raise
         raise click.UsageError(str(e)) from e
-    where = Path(out) if out else Path("out") / loaded.name
-    for w in dict.fromkeys(w for _, s in loaded.points for w in s.warnings):
+    where = Path(out) if out else Path("out") / plan.name
+    for w in dict.fromkeys(w for _, s in plan.points for w in s.warnings):
         warn(w)
     if how["emit"]:
         from tailback.runs.campaign.slurm import batch_file
 
         path = os.path.relpath(file)
         text = batch_file(
-            path, str(where), overrides, shards=how["shards"], cpus=how["cpus"], runs=len(loaded), here=os.getcwd()
+            path, str(where), overrides, shards=how["shards"], cpus=how["cpus"], runs=len(plan), here=os.getcwd()
         )
         click.echo(text, nl=False)
     else:
         try:
             if how["dry_run"]:
-                _dry_run(loaded, where, jobs, how["as_json"])
+                _dry_run(plan, where, jobs, how["as_json"])
             else:
-                _run(loaded, where, jobs, how)
+                _run(plan, where, jobs, how)
         except MemoryRefusal:
             raise
         except ValueError as e:
@@ -110,7 +110,7 @@ def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
     from tailback.runs.campaign.shards import MissingRuns
     from tailback.runs.campaign.sweep import How, execute
 
-    before = stored(where)
+    stored_before = stored(where)
     client = None
     try:
         client = client_of(how["dask"]) if how["dask"] else None
@@ -130,7 +130,7 @@ def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
         raise Failure(f"results cannot be stored in {where}: {os_message(results.store_error)}")
     if how["shard"] is None and results.report["reused"]:
         # If a sweep grows or ran elsewhere, some of the runs that are stored now were not in the folder before.
-        results.report["reused"] = len(before & set(results.runs.to_list("key")))
+        results.report["reused"] = len(stored_before & set(results.runs.to_list("key")))
     _say(made, results, where, how["shard"], how["as_json"])
     if results.failure is not None:
         f = results.failure
@@ -170,15 +170,15 @@ def _say_ends(made: Any, ends: list[Any]) -> None:
     from tailback.core.text.terminal import columns
     from tailback.runs.campaign.grow import table
 
-    unsettled = [p for p in ends if not p.enough]
-    shown = ends if len(ends) <= MOST_SHOWN else unsettled[:MOST_SHOWN]
-    if shown:
-        names = len(shown[0].labels)
+    unsettled_points = [p for p in ends if not p.enough]
+    shown_points = ends if len(ends) <= MOST_SHOWN else unsettled_points[:MOST_SHOWN]
+    if shown_points:
+        names = len(shown_points[0].labels)
         click.echo("")
-        for line in columns(table(made.stop, shown), right=range(names, names + 4)):
+        for line in columns(table(made.stop, shown_points), right=range(names, names + 4)):
             click.echo(line)
-    if unsettled:
+    if unsettled_points:
         click.echo(
-            f"at {len(unsettled)} of them the interval of {made.stop.metric} is above the bound with "
+            f"at {len(unsettled_points)} of them the interval of {made.stop.metric} is above the bound with "
             f"{made.stop.at_most} seeds; raise stop.at_most to allow more seeds"
         )

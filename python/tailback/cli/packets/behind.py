@@ -108,14 +108,14 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
 
     words = _words(command, given["shell"])
     scenario, notes = _scenario(given)
-    out, capture = given["out"], given["capture"]
+    out_folder, capture = given["out"], given["capture"]
     # Existing files keep their owner.
-    made = [] if out is None else _folders(out)
-    made += [] if capture is None or os.path.lexists(capture) else [capture]
+    new_paths = [] if out_folder is None else _folders(out_folder)
+    new_paths += [] if capture is None or os.path.lexists(capture) else [capture]
 
     def finished(answer: Any) -> dict[str, Any]:
-        if out is not None:
-            report.save(answer, scenario, out)
+        if out_folder is not None:
+            report.save(answer, scenario, out_folder)
         return report.document(answer, scenario)
 
     meter = _Meter() if given["meter"] else None
@@ -146,16 +146,18 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
     if came.ended.why:
         say(f"tailback behind: {came.ended.why}")
     try:
-        if out is not None:
-            report.write(document, out)
+        if out_folder is not None:
+            report.write(document, out_folder)
         if (user := stage.who_called_sudo()) is not None:
-            report.give([*made, *([] if out is None else report.files(out))], user.number, user.group)
+            report.give(
+                [*new_paths, *([] if out_folder is None else report.files(out_folder))], user.number, user.group
+            )
     except OSError as e:
         raise Failure(f"what passed cannot be stored: {os_message(e)}") from e
     with contextlib.suppress(OSError):
         if given["as_json"]:
             click.echo(json.dumps(document, allow_nan=False), err=True)
-        elif out is None:
+        elif out_folder is None:
             click.echo(plain(report.text(document)), err=True)
     passing.end_as(came.ended)
 
@@ -180,10 +182,10 @@ def _scenario(given: dict[str, Any]) -> tuple[Any, list[str]]:
     names = ("down", "up", "rtt", "queue", "modem", "loss", "trace_down", "trace_up", "marking", "seed", "ends")
     file = given["file"]
     folder = Path() if file in (None, "-") else Path(file).parent
-    asked = line.LineAsked(**{name: given[name] for name in names}, folder=folder)
+    options = line.LineAsked(**{name: given[name] for name in names}, folder=folder)
     try:
         base = None if file is None else reader(file)([])
-        return line.scenario(asked, base, given["overrides"])
+        return line.scenario(options, base, given["overrides"])
     except line.Unusable as e:
         raise click.UsageError(str(e)) from e
 
@@ -191,12 +193,12 @@ def _scenario(given: dict[str, Any]) -> tuple[Any, list[str]]:
 def _folders(out: str) -> list[str]:
     """Makes the folder and its missing parents; returns the folders that it made."""
     path = Path(out)
-    missing = [str(folder) for folder in (path, *path.parents) if not folder.exists()]
+    missing_folders = [str(folder) for folder in (path, *path.parents) if not folder.exists()]
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as e:
         raise click.UsageError(f"--out {out}: {os_message(e)}") from e
-    return missing
+    return missing_folders
 
 
 def _ended(ended: Any) -> dict[str, Any]:
@@ -204,10 +206,10 @@ def _ended(ended: Any) -> dict[str, Any]:
 
     if os.WIFSIGNALED(ended.status):
         name = signal.Signals(os.WTERMSIG(ended.status)).name
-        ending = f"ended by {name}" + (" as its time was over" if ended.timed else "")
+        sentence = f"ended by {name}" + (" as its time was over" if ended.timed else "")
     else:
-        ending = f"exit status {ended.code}"
-    return {"status": ended.code, "said": ending, "left_processes": ended.left, "timed": ended.timed}
+        sentence = f"exit status {ended.code}"
+    return {"status": ended.code, "said": sentence, "left_processes": ended.left, "timed": ended.timed}
 
 
 class _Meter:
@@ -219,14 +221,17 @@ class _Meter:
         self.is_drawn = False
 
     def show(self, state: dict[str, Any]) -> None:
-        now = (state["time_s"], state["near_bytes"], state["far_bytes"])
-        if self.before is None or now[0] - self.before[0] >= 0.5:
+        counters = (state["time_s"], state["near_bytes"], state["far_bytes"])
+        if self.before is None or counters[0] - self.before[0] >= 0.5:
             if self.before is not None:
-                time_s = now[0] - self.before[0]
-                self.rates = ((now[1] - self.before[1]) * 8e-6 / time_s, (now[2] - self.before[2]) * 8e-6 / time_s)
-            self.before = now
+                time_s = counters[0] - self.before[0]
+                self.rates = (
+                    (counters[1] - self.before[1]) * 8e-6 / time_s,
+                    (counters[2] - self.before[2]) * 8e-6 / time_s,
+                )
+            self.before = counters
             line = (
-                f"{now[0]:.0f} s  down {self.rates[0]:.2f} Mb/s  up {self.rates[1]:.2f} Mb/s  "
+                f"{counters[0]:.0f} s  down {self.rates[0]:.2f} Mb/s  up {self.rates[1]:.2f} Mb/s  "
                 f"{state['inside_packets']} packets inside"
             )
             with contextlib.suppress(OSError):

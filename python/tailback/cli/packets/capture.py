@@ -57,11 +57,11 @@ def capture(file: str, link: str, out: str, overrides: tuple[str, ...], seed: in
     from tailback.runs.campaign.progress import ProgressLine
 
     scenario = _scenario(file, overrides, seed)
-    written = whole(Path(out), part_is_kept=True)
+    capture_file = whole(Path(out), part_is_kept=True)
     with (
         _one_run("the capture", f"; {out} holds the packets until then"),
         ProgressLine() as progress,
-        written as partial,
+        capture_file as partial,
     ):
         packets = _core.capture(scenario, link, partial, progress.of_one_run())
     click.echo(f"{packets} packets in {out}")

@@ -83,10 +83,10 @@ def live(
     for w in scenario.warnings:
         say(f"warning: {w}")
     if replay is not None:
-        other = next((f"--{k}" for k in ("out", "capture", "record", "as_json") if options[k]), None)
-        if other is not None:
-            other = {"--as_json": "--json"}.get(other, other)
-            raise click.UsageError(f"--replay compares a recording and writes nothing; leave {other} out")
+        option = next((f"--{k}" for k in ("out", "capture", "record", "as_json") if options[k]), None)
+        if option is not None:
+            option = {"--as_json": "--json"}.get(option, option)
+            raise click.UsageError(f"--replay compares a recording and writes nothing; leave {option} out")
         click.echo(_replayed(scenario, replay))
         return
     _run(scenario, **options)
@@ -189,10 +189,10 @@ class _Status:
 
 
 def _state_text(state: dict[str, Any]) -> str:
-    late = state["lateness_p99_s"]
+    late_s = state["lateness_p99_s"]
     return (
         f"{state['entered_packets']} packets in, {state['emitted_packets']} out, {state['inside_packets']} inside, "
-        f"p99 {late * 1e6:.0f} us late"
+        f"p99 {late_s * 1e6:.0f} us late"
     )
 
 

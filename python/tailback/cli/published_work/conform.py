@@ -125,12 +125,12 @@ def _lines(files: Sequence[str], only: str | None) -> list[Dialogue]:
     from tailback.apps.conformance.lines import installed, read
 
     lines = [line for source in [*installed(), *read(files)] for line in source.lines]
-    named = [line for line in lines if (only or "") in line.name]
-    if not named:
+    chosen_lines = [line for line in lines if (only or "") in line.name]
+    if not chosen_lines:
         raise click.BadParameter(
             f"no line has {only!r} in its name; `tailback conform reno` shows names", param_hint="--only"
         )
-    return named
+    return chosen_lines
 
 
 def _on_simulator(control: str, like: str | None, lines: Sequence[Dialogue]) -> list[dict[str, Any]]:
@@ -198,7 +198,7 @@ def _show_settings(lines: Sequence[Dialogue], control: str, as_json: bool) -> No
 
     name = _known(control, "CONTROL")
     by_line = try_ways(lines, name)
-    failed = [v for row in by_line for v in row.values() if v.word == "fails"]
+    failures = [v for row in by_line for v in row.values() if v.word == "fails"]
     if as_json:
         rows = [{way: v.as_dict() for way, v in row.items()} for row in by_line]
         click.echo(json_text({"subject": name, "settings": [way.name for way in WAYS], "lines": rows}, indent=2))
@@ -215,8 +215,8 @@ def _show_settings(lines: Sequence[Dialogue], control: str, as_json: bool) -> No
         for way, words in counts.items():
             numbers = ", ".join(f"{words.count(word)} {_WORDS[word]}" for word in _WORDS if word in words)
             click.echo(f"  {way}: {numbers}")
-    if failed:
-        raise Failure(f"{len(failed)} of {sum(map(len, by_line))} lines do not hold")
+    if failures:
+        raise Failure(f"{len(failures)} of {sum(map(len, by_line))} lines do not hold")
 
 
 def _show_guidelines(queue: str, as_json: bool) -> None:

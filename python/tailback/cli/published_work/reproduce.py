@@ -48,40 +48,48 @@ _SIGN = {YES: YES, LEANS: LEANS, NO: NO.upper(), OPEN: OPEN}
 def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
     """The verdict table for a terminal: at most `width` columns."""
     width = max(60, min(width, 100))
-    left = max((len(v.id) for v in verdicts if not v.grade), default=4) + 2
-    indent = " " * (left + 16)
+    id_width = max((len(verdict.id) for verdict in verdicts if not verdict.grade), default=4) + 2
+    indent = " " * (id_width + 16)
     lines = []
     experiment = None
     # The tables show the cells. Here the cells are counted, and only the cells outside their tolerance are listed.
-    told_cells = {v.experiment: [c for c in verdicts if c.grade and c.experiment == v.experiment] for v in verdicts}
-    for v in verdicts:
-        if v.experiment != experiment:
-            experiment = v.experiment
+    told_cells = {
+        verdict.experiment: [c for c in verdicts if c.grade and c.experiment == verdict.experiment]
+        for verdict in verdicts
+    }
+    for verdict in verdicts:
+        if verdict.experiment != experiment:
+            experiment = verdict.experiment
             title = "Arithmetic" if experiment == "predict" else experiment
             lines += ["", title, "-" * width, *_cells_text(told_cells[experiment], width)]
-        if v.grade:
-            if v.outcome == NO and v.gate:
-                numbers = f"! {v.sentence}: {v.measured}, published {v.published} within {v.tolerance}"
-                lines += textwrap.wrap(numbers, width, subsequent_indent="    ")
+        if verdict.grade:
+            if verdict.outcome == NO and verdict.gate:
+                result_text = (
+                    f"! {verdict.sentence}: {verdict.measured}, published {verdict.published} within "
+                    f"{verdict.tolerance}"
+                )
+                lines += textwrap.wrap(result_text, width, subsequent_indent="    ")
             continue
-        sign = v.compared or _SIGN[v.outcome]
-        body = textwrap.wrap(v.sentence, width - len(indent))
-        numbers = f"measured {v.measured}" if v.outcome != OPEN or v.seeds else v.note or "not run"
-        if v.outcome != OPEN and v.published != AS_STATED:
-            numbers += f"; published {v.published} (within {v.tolerance})"
-        if v.reference:
-            numbers += f"; reference {v.reference}"
-        body += textwrap.wrap(numbers, width - len(indent))
-        if v.words:
-            again = f"{ANEW}, the source: {v.words}; by the first rule {v.first}"
+        sign = verdict.compared or _SIGN[verdict.outcome]
+        body = textwrap.wrap(verdict.sentence, width - len(indent))
+        result_text = (
+            f"measured {verdict.measured}" if verdict.outcome != OPEN or verdict.seeds else verdict.note or "not run"
+        )
+        if verdict.outcome != OPEN and verdict.published != AS_STATED:
+            result_text += f"; published {verdict.published} (within {verdict.tolerance})"
+        if verdict.reference:
+            result_text += f"; reference {verdict.reference}"
+        body += textwrap.wrap(result_text, width - len(indent))
+        if verdict.words:
+            again = f"{ANEW}, the source: {verdict.words}; by the first rule {verdict.first}"
             body += textwrap.wrap(again, width - len(indent))
-        if v.chosen:
-            body += textwrap.wrap(f"rests on a reading chosen after a look: {v.chosen}", width - len(indent))
-        if v.part:
-            body += textwrap.wrap(v.part, width - len(indent))
-        if v.readings and v.outcome in (NO, LEANS):
-            body += textwrap.wrap(f"read otherwise: {'; '.join(v.readings)}", width - len(indent))
-        lines.append(f"{v.id:<{left}}{sign:<16}{body[0]}")
+        if verdict.chosen:
+            body += textwrap.wrap(f"rests on a reading chosen after a look: {verdict.chosen}", width - len(indent))
+        if verdict.part:
+            body += textwrap.wrap(verdict.part, width - len(indent))
+        if verdict.readings and verdict.outcome in (NO, LEANS):
+            body += textwrap.wrap(f"read otherwise: {'; '.join(verdict.readings)}", width - len(indent))
+        lines.append(f"{verdict.id:<{id_width}}{sign:<16}{body[0]}")
         lines += [indent + b for b in body[1:]]
     return "\n".join(lines[1:])
 
@@ -89,13 +97,13 @@ def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
 def _cells_text(verdicts: list[Verdict], width: int) -> list[str]:
     from tailback.study.tables.cells import counts
 
-    counted = [
+    count_texts = [
         f"{within + lean} of {n} cells of class {grade} within its tolerance{_off(lean)}"
         if grade != "Q"
         else f"{n} of class Q only compared ({within + lean} agree{_off(lean)})"
         for grade, within, lean, n in counts(verdicts)
     ]
-    return textwrap.wrap("; ".join(counted), width) if counted else []
+    return textwrap.wrap("; ".join(count_texts), width) if count_texts else []
 
 
 def _off(lean: int) -> str:
@@ -158,30 +166,30 @@ def reproduce(
     """
     if quick and full:
         raise click.UsageError("--quick and --full exclude one another; give one of them")
-    how = Repeat(mode="full" if full else "quick", **repeating)
+    repeat = Repeat(mode="full" if full else "quick", **repeating)
     try:
         if list_:
-            if what is not None or out or shard or how.overrides or replaced or how.seeds or how.figures:
+            if what is not None or out or shard or repeat.overrides or replaced or repeat.seeds or repeat.figures:
                 raise click.UsageError("--list runs nothing and takes no other option except --json")
             _list(as_json)
-        elif what is None and (how.overrides or replaced):
+        elif what is None and (repeat.overrides or replaced):
             raise click.UsageError("--set and --discipline need the name of one study; give STUDY")
         elif shard is not None:
-            if how.figures:
+            if repeat.figures:
                 raise click.UsageError("--shard draws nothing; give --figures to the command without --shard")
             reports = []
             for name in [what] if what is not None else studies.known():
                 study, chosen = choose(name, _replacements(replaced))
                 where = Path(out or f"out/{study.id}") if what is not None else Path(out or "out/all") / study.id
-                reports.append(_shard(study, chosen, how, where, shard, as_json))
+                reports.append(_shard(study, chosen, repeat, where, shard, as_json))
             if as_json:
                 click.echo(json_text({"shard": shard, "studies": reports}))
             else:
                 click.echo(f"when all {shard[1]} parts are done, run the same command without --shard")
         elif what is None:
-            _all(how, Path(out or "out/all"), as_json)
+            _all(repeat, Path(out or "out/all"), as_json)
         else:
-            _one(what, _replacements(replaced), how, out, as_json)
+            _one(what, _replacements(replaced), repeat, out, as_json)
     except StudyError as e:
         raise click.UsageError(str(e)) from e
     except ReportError as e:
@@ -214,11 +222,11 @@ def _shard(
     study: Study, chosen: list[Experiment], how: Repeat, where: Path, part: tuple[int, int], quiet: bool
 ) -> dict[str, Any]:
     with running(where / "runs") as progress:
-        n, failed = run_shard(study, chosen, _telling(how, progress), where, part)
+        n, failed_runs = run_shard(study, chosen, _telling(how, progress), where, part)
     if not quiet:
         click.echo(f"{study.id}: part {part[0]} of {part[1]}, {n} runs; stored in {where}")
-    if failed:
-        raise Failure(f"{study.id}: {len(failed)} runs failed: {failed[0]}")
+    if failed_runs:
+        raise Failure(f"{study.id}: {len(failed_runs)} runs failed: {failed_runs[0]}")
     return {"study": study.id, "runs": n, "out": str(where)}
 
 
@@ -231,16 +239,22 @@ def _all(how: Repeat, out: Path, as_json: bool) -> None:
             click.echo(f"{r.study.id}: {summary_text(r.verdicts)}; {_spent(r, 'kept')}")
 
     with running(out) as progress:
-        done = everything(_telling(how, progress), out, ended)
-        all_there([*(f for r in done for f in _written(r)), out / "report.html"])
+        reproductions = everything(_telling(how, progress), out, ended)
+        all_there([*(f for r in reproductions for f in _written(r)), out / "report.html"])
     if as_json:
-        document = {"mode": how.mode, "report": str(out / "report.html"), "studies": [_as_json(r) for r in done]}
+        document = {
+            "mode": how.mode,
+            "report": str(out / "report.html"),
+            "studies": [_as_json(r) for r in reproductions],
+        }
         click.echo(json_text(document, indent=1, ascii=False))
     else:
         click.echo(f"report: {out / 'report.html'}")
-        spent = f"{sum(r.runs for r in done)} runs, {_duration(sum(r.seconds for r in done))}"
-        click.echo(f"all {len(done)} studies: {summary_text([v for r in done for v in r.verdicts])}; {spent}")
-    _fail_of(done)
+        spent = f"{sum(r.runs for r in reproductions)} runs, {_duration(sum(r.seconds for r in reproductions))}"
+        click.echo(
+            f"all {len(reproductions)} studies: {summary_text([v for r in reproductions for v in r.verdicts])}; {spent}"
+        )
+    _fail_of(reproductions)
 
 
 def _written(r: Reproduction) -> list[Path]:

@@ -108,12 +108,12 @@ def _end(found: Sequence[ScriptOutcome]) -> None:
     from tailback.apps.conformance.packetdrill.run import DIFFERS, REFUSED
 
     counts = _counts(found)
-    refused = f"scripts that cannot be expressed: {counts[REFUSED]} of {len(found)}"
+    refusal_text = f"scripts that cannot be expressed: {counts[REFUSED]} of {len(found)}"
     if counts[DIFFERS]:
-        refused_too = f"; {refused}" if counts[REFUSED] else ""
+        refused_too = f"; {refusal_text}" if counts[REFUSED] else ""
         raise Failure(f"scripts that do not hold: {counts[DIFFERS]} of {len(found)}{refused_too}")
     if counts[REFUSED]:
-        raise Refusals(f"{refused}; each says line and reason: change the line, or leave the script out")
+        raise Refusals(f"{refusal_text}; each says line and reason: change the line, or leave the script out")
 
 
 def _table(found: Sequence[ScriptOutcome]) -> Iterator[str]:

@@ -82,28 +82,33 @@ def _verify(folder: Path, only: tuple[str, ...], sample: Any, jobs: int, quiet: 
         if name not in names:
             raise StudyError(f"the bundle has no study {name!r}; it has {', '.join(names)}")
     checks.check_version(b)
-    changed = checks.changed_files(folder, b)
-    say(f"{len(b.files) - len(changed)} of {len(b.files)} files have their digests")
-    for line in changed:
+    changed_files = checks.changed_files(folder, b)
+    say(f"{len(b.files) - len(changed_files)} of {len(b.files)} files have their digests")
+    for line in changed_files:
         say(f"  {line}")
-    verified = []
+    studies_found = []
     for p in b.studies:
         if only and p.study not in only:
             continue
         with ProgressLine() as progress:
             how = Repeat(jobs=jobs, progress=progress, announce=progress.announce)
             f = checks.verify(folder, p, how) if sample is None else checks.look(folder, p, sample, how)
-        verified.append(f)
+        studies_found.append(f)
         same = "no difference" if not f.differences else f"{len(f.differences)} differences"
         runs = f"{f.runs} of {f.of} runs" if sample else f"{f.runs} runs"
         say(f"{f.study}: {runs}, {f.verdicts} verdicts and {f.files} files made again: {same}")
         for line in f.differences:
             say(f"  {line}")
-    fixed = [line for f in verified for line in f.not_repeatable]
-    if fixed:
+    not_repeatable = [line for f in studies_found for line in f.not_repeatable]
+    if not_repeatable:
         say("cannot be repeated, and were not compared:")
-        for line in fixed:
+        for line in not_repeatable:
             say(f"  {line}")
     say("pages and figures were compared with their digests only")
-    different = len(changed) + sum(len(f.differences) for f in verified)
-    return {"files": len(b.files), "changed": changed, "studies": [asdict(f) for f in verified], "different": different}
+    different = len(changed_files) + sum(len(f.differences) for f in studies_found)
+    return {
+        "files": len(b.files),
+        "changed": changed_files,
+        "studies": [asdict(f) for f in studies_found],
+        "different": different,
+    }

@@ -59,9 +59,9 @@ def _copy(example: installed.Example) -> None:
     from tailback.cli.errors import say
     from tailback.core.text.whole import write_text
 
-    to = Path(example.path.name)
-    if os.path.lexists(to):
-        raise click.UsageError(f"{to} is in this folder already; rename it, or copy into another folder")
-    write_text(to, example.text)
-    runs = f"; `tailback run {to}` runs it" if to.suffix == ".toml" else ""
-    say(f"{to} is a copy of the installed example{runs}")
+    target = Path(example.path.name)
+    if os.path.lexists(target):
+        raise click.UsageError(f"{target} is in this folder already; rename it, or copy into another folder")
+    write_text(target, example.text)
+    runs = f"; `tailback run {target}` runs it" if target.suffix == ".toml" else ""
+    say(f"{target} is a copy of the installed example{runs}")

@@ -101,13 +101,13 @@ def _adapting(file: str, overrides: tuple[str, ...], adapt: str) -> list[str]:
     """The changes, as `--set` takes them, that give all video of a scenario this rate control."""
     from tailback.cli.source import read
 
-    found = [group["name"] for group in read(file, list(overrides)).spec["flows"] if group["traffic"] == "video"]
-    if not found:
+    videos = [group["name"] for group in read(file, list(overrides)).spec["flows"] if group["traffic"] == "video"]
+    if not videos:
         raise click.UsageError(
             f"--adapt {adapt}: the scenario has no video that could adapt; name a FILE with "
             'traffic = "video", such as the example calls'
         )
-    return [f"flows.{name}.rtp.control={adapt}" for name in found]
+    return [f"flows.{name}.rtp.control={adapt}" for name in videos]
 
 
 def state_of(file: str | None, overrides: tuple[str, ...], beside: str | None) -> State:

@@ -82,11 +82,11 @@ def answer(
             _first(found)
 
     options.check_seeds(trial.seed, trial.replications)
-    out, figures = trial.out, about.pop("figures")
-    if figures and not out:
+    out_folder, figures = trial.out, about.pop("figures")
+    if figures and not out_folder:
         raise click.UsageError("--figures are files beside the page; give its folder with --out")
     try:
-        with running(out) as progress:
+        with running(out_folder) as progress:
             reply = ask(about, replace(trial, progress=progress, hear=hear))
     except LinkError as e:
         raise click.UsageError(_as_options(str(e))) from e
@@ -97,9 +97,9 @@ def answer(
             click.echo(_text(so_far[0], opens))
         raise
     try:
-        page = reply.write_page(out, figures) if out else None
+        page = reply.write_page(out_folder, figures) if out_folder else None
     except OSError as e:
-        raise Failure(f"the page cannot be written in {out}: {os_message(e)}") from e
+        raise Failure(f"the page cannot be written in {out_folder}: {os_message(e)}") from e
     if page is not None:
         all_there([page, page.parent / "runs.parquet"])
     if as_json:

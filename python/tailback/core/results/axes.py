@@ -51,10 +51,10 @@ def scale(name: str, labels: Iterable[str], titles: Mapping[str, str]) -> Scale:
         unit = units.pop() if len(units) == 1 and "(" not in title else ""
         return Scale(label(title, unit), sorted(distinct, key=plain.__getitem__), plain)
     for reader, unit in _READERS:
-        values = _all(reader, distinct)
-        if values:
-            by = shown(unit, values.values())
-            places = {x: v * by.factor for x, v in values.items()}
+        quantities = _all(reader, distinct)
+        if quantities:
+            by = shown(unit, quantities.values())
+            places = {x: v * by.factor for x, v in quantities.items()}
             words = title if "(" in title else label(title, by.unit)
             return Scale(words, sorted(distinct, key=places.__getitem__), places)
     return Scale(title, distinct, {})

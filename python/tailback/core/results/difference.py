@@ -101,10 +101,10 @@ def compare(a: Any, b: Any, columns: Iterable[str] = ()) -> Differences:
     >>> found[0].table, found[0].column
     ('links', 'utilisation')
     """
-    for name, of in (("a", a), ("b", b)):
-        if not hasattr(of, "runs"):
+    for name, result in (("a", a), ("b", b)):
+        if not hasattr(result, "runs"):
             raise CompareError(
-                f"{name} = {check.shown(of)} is no result; give two, such as tb.run(...) or tb.read_results(FOLDER)"
+                f"{name} = {check.shown(result)} is no result; give two, such as tb.run(...) or tb.read_results(FOLDER)"
             )
     runs_a, runs_b = finished(a.runs), finished(b.runs)
     labels = labels_of(a.runs)
@@ -161,10 +161,10 @@ def _all_tables(a: Any, b: Any, points: Points, wanted: list[str]) -> Difference
     differences = Differences()
     for name, keys in averaged().items():
         differences += _table(getattr(a, name), getattr(b, name), keys, points, wanted)
-    missing = [c for c in wanted if c not in {d.column for d in differences}]
-    if missing:
+    missing_columns = [c for c in wanted if c not in {d.column for d in differences}]
+    if missing_columns:
         names = sorted({c for n in averaged() for c in getattr(a, n).columns} - {*PLAN})
-        raise CompareError(f"there is no column {missing[0]} to compare; the columns are {', '.join(names)}")
+        raise CompareError(f"there is no column {missing_columns[0]} to compare; the columns are {', '.join(names)}")
     return differences
 
 
@@ -182,15 +182,15 @@ def text(
     from tailback.core.text.terminal import columns
 
     width = width or terminal_width()
-    part = runs is not None and min(runs) < max(runs)
-    common = f"{runs[0]} runs that both have, of {runs[1]} in a and {runs[2]} in b" if runs and part else ""
+    is_partial = runs is not None and min(runs) < max(runs)
+    common = f"{runs[0]} runs that both have, of {runs[1]} in a and {runs[2]} in b" if runs and is_partial else ""
     if not found:
-        same = f"the {common}, have the same numbers" if part else "every run of the two has the same numbers"
-        return "\n".join(textwrap.wrap(plain(f"a: {a}, b: {b}; {same}" if part else same), width))
+        sentence = f"the {common}, have the same numbers" if is_partial else "every run of the two has the same numbers"
+        return "\n".join(textwrap.wrap(plain(f"a: {a}, b: {b}; {sentence}" if is_partial else sentence), width))
     seeds = sorted({d.seeds for d in found})
     n = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     lines = textwrap.wrap(f"a: {a}, b: {b}; b - a over {n} seed{'' if seeds == [1] else 's'} that both have", width)
-    if part:
+    if is_partial:
         lines += textwrap.wrap(f"compared are the {common}", width)
     if seeds[-1] > 1 and not any(d.ci95 > 0 for d in found):
         lines += textwrap.wrap("all replications are equal: nothing is drawn at random, so one run is enough", width)
@@ -233,7 +233,7 @@ def _table(a: Any, b: Any, keys: tuple[str, ...], points: Points, wanted: list[s
     rows_a, rows_b = _by_run(a, keys), _by_run(b, keys)
     units = a.units
     words = {"group", *keys}
-    numbers = [c for c in a.columns if c in b.columns and c not in (*PLAN, *words, *labels_of(a))]
+    number_columns = [c for c in a.columns if c in b.columns and c not in (*PLAN, *words, *labels_of(a))]
     names = list(dict.fromkeys([key for _, key in [*rows_a, *rows_b]]))
     absent = 0.0 if a.name in ABSENT_IS_ZERO else math.nan
     differences = []
@@ -242,18 +242,20 @@ def _table(a: Any, b: Any, keys: tuple[str, ...], points: Points, wanted: list[s
             row_pairs = [(rows_a.get((i, key)), rows_b.get((j, key))) for i, j in pairs]
             if not any(x or y for x, y in row_pairs):
                 continue
-            for column in numbers:
+            for column in number_columns:
                 if wanted and column not in wanted:
                     continue
                 x, y = ([_value(row[side], column, absent) for row in row_pairs] for side in (0, 1))
-                both = [(u, v) for u, v in zip(x, y, strict=True) if not math.isnan(u) and not math.isnan(v)]
-                if not both or (column not in wanted and all(u == v for u, v in both)):
+                value_pairs = [(u, v) for u, v in zip(x, y, strict=True) if not math.isnan(u) and not math.isnan(v)]
+                if not value_pairs or (column not in wanted and all(u == v for u, v in value_pairs)):
                     continue
-                e = stats.paired([v for _, v in both], [u for u, _ in both])
-                mean_a, mean_b = stats.mean(u for u, _ in both), stats.mean(v for _, v in both)
+                e = stats.paired([v for _, v in value_pairs], [u for u, _ in value_pairs])
+                mean_a, mean_b = stats.mean(u for u, _ in value_pairs), stats.mean(v for _, v in value_pairs)
                 row = ", ".join(w for w in (*point, *key) if w)
                 differences.append(
-                    Difference(a.name, row, column, units[column], mean_a, mean_b, e.mean, e.half_width, len(both))
+                    Difference(
+                        a.name, row, column, units[column], mean_a, mean_b, e.mean, e.half_width, len(value_pairs)
+                    )
                 )
     return differences
 

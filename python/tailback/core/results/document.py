@@ -27,20 +27,20 @@ def parts(result: Any) -> Iterator[str]:
     if len(result.results.runs) != 1:
         yield json_text(document(result))
         return
-    before, after = json_text(_without_flows(result)).split(_NO_FLOWS)
+    before, tail = json_text(_without_flows(result)).split(_NO_FLOWS)
     columns = [*FLOW_KEYS, *(n for n in flows.columns if n not in (*PLAN, *FLOW_KEYS))]
     yield before + _NO_FLOWS[:-1]
     for at in range(0, len(flows), AT_ONCE):
         yield (", " if at else "") + flows[at : at + AT_ONCE].json_rows(columns)[1:-1]
-    yield "]" + after
+    yield "]" + tail
 
 
 def bytes_of(results: Any) -> float:
     """The largest memory that the document takes, in bytes."""
-    values = len(results.flows.columns)
+    columns = len(results.flows.columns)
     if len(results.runs) == 1:
-        return TEXT_BYTES * min(len(results.flows), AT_ONCE) * values
-    return VALUE_BYTES * len(results.flows) * values
+        return TEXT_BYTES * min(len(results.flows), AT_ONCE) * columns
+    return VALUE_BYTES * len(results.flows) * columns
 
 
 def document(result: Any) -> dict[str, Any]:
@@ -115,13 +115,13 @@ def _seldom(r: Any, ci: bool) -> dict[str, Any]:
 
 
 def _links(r: Any, runs: Sequence[dict[str, Any]], ci: bool) -> list[dict[str, Any]]:
-    numbers = [row["run"] for row in runs]
-    links = averages(r.links.where(run=numbers) if numbers else r.links[:0], ("name",), ci)
+    run_numbers = [row["run"] for row in runs]
+    links = averages(r.links.where(run=run_numbers) if run_numbers else r.links[:0], ("name",), ci)
     by_name = {link["name"]: link for link in links}
     for link in links:
         link["drops_by_reason"] = {}
         link["marks_by_reason"] = {}
-    lost = r.losses.where(run=numbers) if numbers else r.losses[:0]
+    lost = r.losses.where(run=run_numbers) if run_numbers else r.losses[:0]
     for row in averages(lost, ("link", "event", "place", "reason", "colour"), ci=False, runs=runs):
         kind = "drops_by_reason" if row["event"] == "drop" else "marks_by_reason"
         reasons = by_name[row["link"]][kind]

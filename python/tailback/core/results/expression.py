@@ -260,12 +260,12 @@ def unit(node: Node, units: Mapping[tuple[str, str], str]) -> str:
 def words(node: Node) -> str:
     """The title of an expression: `goodput of bbr / total goodput`."""
     if isinstance(node, ColumnRows):
-        of = ", ".join(value for _, value in node.where)
-        if node.column == GOODPUT and of:
-            return f"goodput of {of}"
+        labels = ", ".join(value for _, value in node.where)
+        if node.column == GOODPUT and labels:
+            return f"goodput of {labels}"
         called = column(node.table, node.column).title
         link = "at" if node.table in ("links", "link_intervals") else "of"
-        return joined(called, of, link) if of else called
+        return joined(called, labels, link) if labels else called
     if not isinstance(node, Applied):
         return f"{node:g}"
     if node.name in FUNCTIONS:

@@ -54,30 +54,30 @@ def averages(
     if not len(table):
         return []
     population = None if runs is None or table.name not in ABSENT_IS_ZERO else list(runs)
-    wanted = [n for n in table.columns if n not in PLAN and (columns is None or n in columns or n in keys)]
-    values = {n: table.to_list(n) for n in wanted}
-    named = list(zip(*(values[k] for k in keys), strict=True))
-    if population is None and len(set(named)) == len(named):
+    wanted_columns = [n for n in table.columns if n not in PLAN and (columns is None or n in columns or n in keys)]
+    cells_of = {n: table.to_list(n) for n in wanted_columns}
+    row_keys = list(zip(*(cells_of[k] for k in keys), strict=True))
+    if population is None and len(set(row_keys)) == len(row_keys):
         # The usual case of one run: nothing is averaged, and there may be a million rows.
-        order = [*keys, *(n for n in wanted if n not in keys)]
-        return [dict(zip(order, row, strict=True)) for row in zip(*(values[n] for n in order), strict=True)]
+        order = [*keys, *(n for n in wanted_columns if n not in keys)]
+        return [dict(zip(order, row, strict=True)) for row in zip(*(cells_of[n] for n in order), strict=True)]
     rows: dict[tuple[Any, ...], list[int]] = {}
-    for i, key in enumerate(named):
+    for i, key in enumerate(row_keys):
         rows.setdefault(key, []).append(i)
     labels = [n for n in labels_of(table) if n in keys]
-    out = []
-    for key, at in rows.items():
+    means = []
+    for key, row_numbers in rows.items():
         row: Row = dict(zip(keys, key, strict=True))
         point = {n: row[n] for n in labels}
         absent = 0
         if population is not None:
-            absent = sum(all(str(r[n]) == str(v) for n, v in point.items()) for r in population) - len(at)
-        for name in wanted:
+            absent = sum(all(str(r[n]) == str(v) for n, v in point.items()) for r in population) - len(row_numbers)
+        for name in wanted_columns:
             if name not in keys:
-                cells = [values[name][i] for i in at]
+                cells = [cells_of[name][i] for i in row_numbers]
                 _average(row, name, cells if isinstance(cells[0], str) else cells + [0] * absent, ci)
-        out.append(row)
-    return out
+        means.append(row)
+    return means
 
 
 def _average(row: Row, name: str, mine: list[Any], ci: bool) -> None:

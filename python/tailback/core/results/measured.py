@@ -53,15 +53,15 @@ class PlanRuns:
         """The runs that have the labels of `where`; its other keys are for columns."""
         table = results.runs
         labels = labels_of(table)
-        values = {n: np.asarray([str(x) for x in table.to_list(n)], object) for n in labels}
-        counted = np.asarray(table["status"] == "done", bool)
-        for key, wanted in where.items():
-            if key in values:
-                matching = values[key] == str(wanted)
-                if not matching.any():
-                    raise ExpressionError(missing(key, str(wanted), values[key]))
-                counted &= matching
-        return PlanRuns(labels, values, np.asarray(table["seed"]), counted)
+        label_values = {n: np.asarray([str(x) for x in table.to_list(n)], object) for n in labels}
+        is_counted = np.asarray(table["status"] == "done", bool)
+        for key, wanted_label in where.items():
+            if key in label_values:
+                is_match = label_values[key] == str(wanted_label)
+                if not is_match.any():
+                    raise ExpressionError(missing(key, str(wanted_label), label_values[key]))
+                is_counted &= is_match
+        return PlanRuns(labels, label_values, np.asarray(table["seed"]), is_counted)
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,10 @@ class ByRun:
     def named(self, labels: Sequence[str]) -> list[tuple[Name, np.ndarray]]:
         """The counted runs of each point, by the values of these labels, in the order of the plan."""
         runs = self.runs
-        at = np.flatnonzero(runs.counted)
+        counted_runs = np.flatnonzero(runs.counted)
         runs_of: dict[Name, list[int]] = {}
         columns = [runs.values[n] for n in labels]
-        for i in at:
+        for i in counted_runs:
             runs_of.setdefault(tuple(c[i] for c in columns), []).append(int(i))
         return [(name, np.asarray(mine)) for name, mine in runs_of.items()]
 
@@ -145,11 +145,11 @@ def computed(results: Any, metric: Metric, where: Mapping[str, str] | None = Non
     """Applies the user's function to each run, which is passed as an object with tables. The function's name is the
     title, and its attribute `unit` the unit, if it has them."""
     runs = PlanRuns.of(results, where or {})
-    values = np.full(len(runs), math.nan)
+    run_values = np.full(len(runs), math.nan)
     for i in np.flatnonzero(runs.counted):
-        values[i] = float(metric(OneRun(results, int(i))))
+        run_values[i] = float(metric(OneRun(results, int(i))))
     title = str(getattr(metric, "__name__", type(metric).__name__)).replace("_", " ")
-    return ByRun(runs, {(): values}, title, str(getattr(metric, "unit", "")), bool((values < 0).any()))
+    return ByRun(runs, {(): run_values}, title, str(getattr(metric, "unit", "")), bool((run_values < 0).any()))
 
 
 def measure(results: Any, text: str | Metric, where: Mapping[str, str] | None = None) -> ByRun:
@@ -176,10 +176,10 @@ def measure(results: Any, text: str | Metric, where: Mapping[str, str] | None = 
         units[leaf.table, leaf.column] = _check(results, leaf)
     rest = {k: v for k, v in where.items() if k not in runs.labels}
     rows = _compute(results, node, runs, rest)
-    unused = [k for k in rest if not any(k in declared(results, x.table) for x in expression.leaves(node))]
-    if unused:
+    unused_labels = [k for k in rest if not any(k in declared(results, x.table) for x in expression.leaves(node))]
+    if unused_labels:
         labels = ", ".join(runs.labels)
-        raise ExpressionError(f'there is no "{unused[0]}" to choose by; labels are {labels or "none"}')
+        raise ExpressionError(f'there is no "{unused_labels[0]}" to choose by; labels are {labels or "none"}')
     return ByRun(runs, rows, expression.words(node), expression.unit(node, units), expression.is_signed(node))
 
 
@@ -237,10 +237,10 @@ def _by_row(results: Any, leaf: ColumnRows, runs: PlanRuns, where: Mapping[str, 
     keys = [k for k in averaged()[leaf.table] if k not in dict(leaf.where)]
     run, x, names = _read(results, leaf, where, keys)
     by_name: dict[Name, np.ndarray] = {}
-    empty = 0.0 if leaf.table in ABSENT_IS_ZERO else math.nan
+    absent_value = 0.0 if leaf.table in ABSENT_IS_ZERO else math.nan
     for name in dict.fromkeys(names):
         of_name = np.asarray([k == name for k in names], bool) if len(set(names)) > 1 else np.ones(len(x), bool)
-        values = np.full(len(runs), empty)
+        values = np.full(len(runs), absent_value)
         values[run[of_name]] = x[of_name]
         by_name[name] = values
     if not by_name:
@@ -251,12 +251,12 @@ def _by_row(results: Any, leaf: ColumnRows, runs: PlanRuns, where: Mapping[str, 
 
 def _nothing(results: Any, leaf: ColumnRows, where: Mapping[str, str]) -> str:
     """The reason why no row was chosen: a value that no row has."""
-    for key, wanted in (*leaf.where, *where.items()):
-        values: dict[str, None] = {}
+    for key, wanted_label in (*leaf.where, *where.items()):
+        labels_there: dict[str, None] = {}
         for piece in pieces(results, leaf.table, [key]):
-            values |= dict.fromkeys(map(str, piece.get(key, ())))
-        if values and wanted not in values:
-            return missing(key, wanted, list(values))
+            labels_there |= dict.fromkeys(map(str, piece.get(key, ())))
+        if labels_there and wanted_label not in labels_there:
+            return missing(key, wanted_label, list(labels_there))
     return ""
 
 
@@ -277,10 +277,10 @@ def _read(
     for piece in pieces(results, leaf.table, list(dict.fromkeys(columns))):
         x = np.asarray(piece[leaf.column], float)
         keep = np.isfinite(x)
-        for key, wanted in chosen:
+        for key, wanted_label in chosen:
             if key in piece and key not in PLAN:
                 cells = piece[key]
-                keep &= cells == wanted if cells.dtype == object else cells.astype(str) == wanted
+                keep &= cells == wanted_label if cells.dtype == object else cells.astype(str) == wanted_label
         runs.append(np.asarray(piece["run"], np.int64)[keep])
         values.append(x[keep])
         if keys:
@@ -297,25 +297,25 @@ def all_values(results: Any, text: str, where: Mapping[str, str]) -> tuple[ByRun
     node = expression.parse(text)
     if not isinstance(node, ColumnRows):
         by_run = measure(results, text, where)
-        named = by_run.named(by_run.runs.labels)
-        return by_run, {name: np.concatenate([v[at] for v in by_run.rows.values()]) for name, at in named}
+        runs_of_name = by_run.named(by_run.runs.labels)
+        return by_run, {name: np.concatenate([v[at] for v in by_run.rows.values()]) for name, at in runs_of_name}
     runs = PlanRuns.of(results, where)
     unit = expression.unit(node, {(node.table, node.column): _check(results, node)})
-    rest = {k: v for k, v in where.items() if k not in runs.labels}
-    for key in rest:
+    row_labels = {k: v for k, v in where.items() if k not in runs.labels}
+    for key in row_labels:
         if key not in declared(results, node.table):
             table = declared(results, node.table)
             raise ExpressionError(f'{node.table} has no column "{key}"; its columns are {", ".join(table.columns)}')
-    run, x, _ = _read(results, node, rest, ())
+    run, x, _ = _read(results, node, row_labels, ())
     keep = runs.counted[run]
     run, x = run[keep], x[keep]
     if not len(x):
-        raise ExpressionError(_nothing(results, node, rest) or f"{text} has no numbers to draw")
+        raise ExpressionError(_nothing(results, node, row_labels) or f"{text} has no numbers to draw")
     point = np.full(len(runs), -1)
     by_run = ByRun(runs, {(): np.full(len(runs), math.nan)}, expression.words(node), unit)
-    named = by_run.named(runs.labels)
-    for i, (_, at) in enumerate(named):
+    runs_of_name = by_run.named(runs.labels)
+    for i, (_, at) in enumerate(runs_of_name):
         point[at] = i
     of = point[run]
-    by_point = {name: x[of == i] for i, (name, _) in enumerate(named)}
+    by_point = {name: x[of == i] for i, (name, _) in enumerate(runs_of_name)}
     return by_run, {name: v for name, v in by_point.items() if len(v)}

@@ -75,18 +75,18 @@ def _head(flow: str, title: str) -> dict[str, Any]:
 def _metrics(points: Mapping[float, Mapping[str, float]], segment: int) -> Iterator[tuple[float, dict[str, Any]]]:
     last_fields: dict[str, Any] = {}
     last_own_fields: dict[str, Any] = {}
-    values: dict[str, float] = {}
+    probe_values: dict[str, float] = {}
     state = ""
     for t in sorted(points):
-        values |= points[t]
-        if changed := _changed(_fields(values, segment), last_fields):
-            yield t, {"name": "quic:recovery_metrics_updated", "data": changed}
-        if changed := _changed(_own_fields(values), last_own_fields):
-            yield t, {"name": "tailback_tcp:metrics_updated", "data": changed}
-        if (now := _state(values)) and now != state:
+        probe_values |= points[t]
+        if changed_fields := _changed(_fields(probe_values, segment), last_fields):
+            yield t, {"name": "quic:recovery_metrics_updated", "data": changed_fields}
+        if changed_fields := _changed(_own_fields(probe_values), last_own_fields):
+            yield t, {"name": "tailback_tcp:metrics_updated", "data": changed_fields}
+        if (state_now := _state(probe_values)) and state_now != state:
             old = {"old": state} if state else {}
-            yield t, {"name": "quic:congestion_state_updated", "data": {**old, "new": now}}
-            state = now
+            yield t, {"name": "quic:congestion_state_updated", "data": {**old, "new": state_now}}
+            state = state_now
 
 
 def _changed(fields: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:

@@ -29,22 +29,24 @@ def text(result: Any, width: int | None = None) -> str:
     """The summary of a result. Without `width` it is as wide as the terminal (or COLUMNS)."""
     width = width or terminal_width()
     r, scenario = result.results, result.scenario
-    done = [row["seed"] for row in r.runs.rows() if row["status"] == "done"]
-    several = len(done) > 1
+    done_seeds = [row["seed"] for row in r.runs.rows() if row["status"] == "done"]
+    several = len(done_seeds) > 1
     name = plain(scenario.name or "scenario")
     seeds = (
-        f"{len(done)} replications, seeds {min(done)} to {max(done)}" if several else f"seed {done[0] if done else '-'}"
+        f"{len(done_seeds)} replications, seeds {min(done_seeds)} to {max(done_seeds)}"
+        if several
+        else f"seed {done_seeds[0] if done_seeds else '-'}"
     )
-    counted = f"{scenario.duration_s:g} s"
+    span_text = f"{scenario.duration_s:g} s"
     if scenario.warmup_s:
-        counted += f", counted from {scenario.warmup_s:g} s"
-    lines = textwrap.wrap(f"{name}: {counted}; {seeds}", max(width, 20))
+        span_text += f", counted from {scenario.warmup_s:g} s"
+    lines = textwrap.wrap(f"{name}: {span_text}; {seeds}", max(width, 20))
     if marks := marking.sentence(scenario):
         lines += textwrap.wrap(marks, max(width, 20))
     head_lines = len(lines)
     if several:
         lines += textwrap.wrap("means \u00b1 95 % confidence interval over the replications", max(width, 20))
-    if not done:
+    if not done_seeds:
         return "\n".join([*lines, "no run was finished"])
     rows_of = {t.name: averages(getattr(r, t.name), t.keys, several) for t in for_people() if t.in_terminal}
     rows_of["links"] = [link for link in rows_of["links"] if link["arrived_packets"] or "." not in link["name"]]
@@ -73,7 +75,7 @@ def _of_all(rows: list[dict[str, Any]], named: set[str]) -> tuple[list[dict[str,
 
 def _table(table: TableRow, rows: list[dict[str, Any]], several: bool, width: int) -> list[str]:
     """The columns that identify a row, and the shown columns that have a value."""
-    left = len(rows) - MOST_ROWS
+    rows_left = len(rows) - MOST_ROWS
     rows = rows[:MOST_ROWS]
     names = [
         [table.columns[key].short, "", *(row[key] if len(row[key]) <= 24 else row[key][:23] + "\u2026" for row in rows)]
@@ -86,8 +88,8 @@ def _table(table: TableRow, rows: list[dict[str, Any]], several: bool, width: in
         cells = (show(row[column.name], half).joined() for row, half in zip(rows, halves, strict=True))
         cells_of.append([column.short, shown_unit, *cells])
     lines = side_by_side(names, cells_of, width)
-    if left > 0:
-        lines.append(f"and {left} more; --out DIR or --json has all")
+    if rows_left > 0:
+        lines.append(f"and {rows_left} more; --out DIR or --json has all")
     return lines
 
 
@@ -101,14 +103,14 @@ def side_by_side(names: Sequence[Sequence[str]], cells: Sequence[Sequence[str]],
     """Puts columns beside those that identify the rows. Columns that do not fit are below, beside the same row
     names."""
     blocks = [[*names]]
-    used = lead = sum(max(map(len, column)) + GAP for column in names) - GAP
+    used_width = lead = sum(max(map(len, column)) + GAP for column in names) - GAP
     for column in cells:
         column_width = GAP + max(map(len, column))
-        if used + column_width > width and len(blocks[-1]) > len(names):
+        if used_width + column_width > width and len(blocks[-1]) > len(names):
             blocks.append([*names])
-            used = lead
+            used_width = lead
         blocks[-1].append(column)
-        used += column_width
+        used_width += column_width
     lines: list[str] = []
     for i, block in enumerate(blocks):
         side = columns(list(zip(*block, strict=True)), right=range(len(names), len(block)))
@@ -162,12 +164,12 @@ def as_cell(value: float, half: float = math.nan, most: int = 6) -> NumberCell:
     if not math.isfinite(value):
         return NumberCell("-")
     if math.isfinite(half) and half > 0:
-        places = min(most, max(0, 1 - math.floor(math.log10(half))))
-        return NumberCell(f"{value:.{places}f}", f"{half:.{places}f}")
+        decimals = min(most, max(0, 1 - math.floor(math.log10(half))))
+        return NumberCell(f"{value:.{decimals}f}", f"{half:.{decimals}f}")
     if value == int(value) and abs(value) < 1e15:
         return NumberCell(str(int(value)))
-    places = max(0, 3 - math.floor(math.log10(abs(value))))
-    return NumberCell(f"{value:.{min(places, most)}f}")
+    decimals = max(0, 3 - math.floor(math.log10(abs(value))))
+    return NumberCell(f"{value:.{min(decimals, most)}f}")
 
 
 def number(value: float, half: float = math.nan, most: int = 6) -> str:

@@ -132,28 +132,28 @@ def table_of(
     titles = titles or {}
     measures = [measure(results, text, where) for text in texts]
     runs = measures[0].runs
-    varying = [n for n in runs.labels if len(set(runs.values[n][runs.counted])) > 1]
+    varying_labels = [n for n in runs.labels if len(set(runs.values[n][runs.counted])) > 1]
     names: dict[tuple[tuple[str, ...], tuple[str, ...]], None] = {}
-    points = [m.points(varying) for m in measures]
+    points = [m.points(varying_labels) for m in measures]
     for means in points:
         names |= dict.fromkeys((point, row) for row, point in means)
     several = {row for _, row in names if row}
     is_one_row = len(several) <= 1
-    order = {n: {x: i for i, x in enumerate(scale(n, runs.values[n], {}).labels)} for n in varying}
-    ranked = sorted(names, key=lambda k: [order[n][x] for n, x in zip(varying, k[0], strict=True)])
+    order = {n: {x: i for i, x in enumerate(scale(n, runs.values[n], {}).labels)} for n in varying_labels}
+    ranked_names = sorted(names, key=lambda k: [order[n][x] for n, x in zip(varying_labels, k[0], strict=True)])
     columns = []
     for m, means in zip(measures, points, strict=True):
         alone = next(iter(means))[0] if means and len({row for row, _ in means}) == 1 else None
-        values = []
-        for point, row in ranked:
+        cell_values = []
+        for point, row in ranked_names:
             absent = means.get((alone, point), _ABSENT) if alone is not None else _ABSENT
-            values.append(means.get((row, point), absent))
-        unit = shown(m.unit, [v[0] for v in values])
-        columns.append(ShownColumn(m.title, unit, [(v[0], v[1]) for v in values]))
-    heads = [titles.get(n, n) for n in varying]
-    rows = [(*point, *(() if is_one_row else row)) for point, row in ranked]
+            cell_values.append(means.get((row, point), absent))
+        unit = shown(m.unit, [v[0] for v in cell_values])
+        columns.append(ShownColumn(m.title, unit, [(v[0], v[1]) for v in cell_values]))
+    heads = [titles.get(n, n) for n in varying_labels]
+    rows = [(*point, *(() if is_one_row else row)) for point, row in ranked_names]
     unique = {r: i for i, r in reversed(list(enumerate(rows)))}
-    kept = [i for i, r in enumerate(rows) if unique[r] == i]
-    columns = [ShownColumn(c.title, c.unit, [c.values[i] for i in kept]) for c in columns]
-    width = max((len(rows[i]) for i in kept), default=0)
-    return MeansTable([*heads, *[""] * (width - len(heads))], [rows[i] for i in kept], columns)
+    kept_rows = [i for i, r in enumerate(rows) if unique[r] == i]
+    columns = [ShownColumn(c.title, c.unit, [c.values[i] for i in kept_rows]) for c in columns]
+    width = max((len(rows[i]) for i in kept_rows), default=0)
+    return MeansTable([*heads, *[""] * (width - len(heads))], [rows[i] for i in kept_rows], columns)

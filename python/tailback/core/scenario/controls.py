@@ -270,18 +270,20 @@ def register(control: Any, name: str | None = None, kind: Kind | None = None) ->
             f"give the class itself, not an object of it: each {kind.user} makes a new one",
             kind.key,
         )
-    called = name or f"{control.__module__}.{control.__qualname__}"
+    name_in_scenario = name or f"{control.__module__}.{control.__qualname__}"
     for method, argument in kind.methods:
-        _check_method(called, control, method, argument, kind)
-    params = list(_params(called, control, kind))
+        _check_method(name_in_scenario, control, method, argument, kind)
+    params = list(_params(name_in_scenario, control, kind))
     doc = (inspect.getdoc(control) or "") if control.__doc__ else ""
     summary = doc.split("\n\n")[0].replace("\n", " ") or f"A user's own {kind.title}."
     try:
-        _core.register_control(kind.family, called, control, summary, params, list(_probes(called, control)))
+        _core.register_control(
+            kind.family, name_in_scenario, control, summary, params, list(_probes(name_in_scenario, control))
+        )
     except ValueError as e:
-        raise refused(f"{called}: {e}", "", kind.key) from e
-    _LATEST[called] = control
-    return called
+        raise refused(f"{name_in_scenario}: {e}", "", kind.key) from e
+    _LATEST[name_in_scenario] = control
+    return name_in_scenario
 
 
 def kind_of(control: Any, asked: Kind | None = None) -> Kind | None:
@@ -294,7 +296,7 @@ def kind_of(control: Any, asked: Kind | None = None) -> Kind | None:
 
 
 def _check_method(called: str, control: type, method: str, argument: str, kind: Kind) -> None:
-    declared = inspect.getattr_static(control, method, None)
+    method_found = inspect.getattr_static(control, method, None)
     function = getattr(control, method, None)
     if function is None or not callable(function):
         raise refused(
@@ -307,10 +309,10 @@ def _check_method(called: str, control: type, method: str, argument: str, kind: 
     try:
         signature = inspect.signature(function)
         # A static or class method has no `self` to pass.
-        given = [None] * len(argument.split(","))
-        signature.bind(*(given if isinstance(declared, (staticmethod, classmethod)) else [None, *given]))
+        arguments = [None] * len(argument.split(","))
+        signature.bind(*(arguments if isinstance(method_found, (staticmethod, classmethod)) else [None, *arguments]))
     except TypeError as e:
-        how_many = f"{len(given)} arguments" if len(given) > 1 else "one argument"
+        how_many = f"{len(arguments)} arguments" if len(arguments) > 1 else "one argument"
         raise refused(
             f"{called}.{method} cannot be called with {how_many}: {e}", f"write `def {method}(self, {argument})`"
         ) from None
@@ -322,11 +324,11 @@ def _check_method(called: str, control: type, method: str, argument: str, kind: 
 def _params(called: str, control: type, kind: Kind) -> Iterator[tuple[str, str, str, str]]:
     """The name, kind, default and description of each parameter."""
     try:
-        listed = list(inspect.signature(control).parameters.values())
+        parameters = list(inspect.signature(control).parameters.values())
     except (ValueError, TypeError):
         return
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    first = listed[0] if listed else None
+    first = parameters[0] if parameters else None
     if first is None or first.kind not in (*positional, inspect.Parameter.VAR_POSITIONAL):
         argument, what = kind.first
         raise refused(
@@ -336,7 +338,7 @@ def _params(called: str, control: type, kind: Kind) -> Iterator[tuple[str, str, 
         hints = typing.get_type_hints(control.__init__)  # type: ignore[misc]
     except Exception:
         hints = {}
-    for p in listed[1:]:
+    for p in parameters[1:]:
         if p.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
             continue
         if p.kind == inspect.Parameter.POSITIONAL_ONLY or p.name == "kind":
@@ -349,9 +351,9 @@ def _params(called: str, control: type, kind: Kind) -> Iterator[tuple[str, str, 
 def _kind(called: str, p: inspect.Parameter, hint: Any) -> tuple[str, str]:
     """The kind of a parameter, and its default as a scenario writes it."""
     of_hint = [t for t in (typing.get_args(hint) or (hint,)) if t in _KINDS]
-    empty = p.default is inspect.Parameter.empty
+    has_no_default = p.default is inspect.Parameter.empty
     kind = of_hint[0] if of_hint else type(p.default)
-    fits = kind in _KINDS and (empty or p.default is None or isinstance(p.default, (kind, int)))
+    fits = kind in _KINDS and (has_no_default or p.default is None or isinstance(p.default, (kind, int)))
     if kind is type(None):
         raise refused(
             f"{called}: its parameter {p.name} has the default None, which does not say what it is",
@@ -367,9 +369,9 @@ def _kind(called: str, p: inspect.Parameter, hint: Any) -> tuple[str, str]:
             f"{called}: its parameter {p.name} has the default {str(p.default)[:20]}, which no scenario can give",
             "give it a finite number as default, or `float | None = None`",
         )
-    if kind is int and not empty and p.default is not None and p.default < 0:
+    if kind is int and not has_no_default and p.default is not None and p.default < 0:
         kind = float
-    if empty:
+    if has_no_default:
         return _KINDS[kind], ""
     default = p.default
     if default is None:
@@ -394,17 +396,17 @@ def _probes(called: str, control: type) -> Iterator[tuple[str, str, str]]:
 def from_file(path: str, name: str, near: Iterable[Path] = (), kind: Kind | None = None) -> str:
     """Registers a class of a file (a control, a queue or a stack) under the name `FILE.py:CLASS`. If the class has no
     method of any kind, the error names this kind. Raises `ScenarioError`."""
-    called = f"{path}:{name}"
+    name_in_scenario = f"{path}:{name}"
     try:
         own_class = loaded(path, name, near)
     except FileError as e:
-        if queues.is_known(called):
+        if queues.is_known(name_in_scenario):
             # The class itself was given.
-            return called
-        raise refused(f"the class {called}: {e.problem}", e.remedy, value=called) from e
+            return name_in_scenario
+        raise refused(f"the class {name_in_scenario}: {e.problem}", e.remedy, value=name_in_scenario) from e
     if queues.is_discipline(own_class):
-        return queues.register(called, own_class)
-    return register(own_class, called, kind_of(own_class, kind) or kind)
+        return queues.register(name_in_scenario, own_class)
+    return register(own_class, name_in_scenario, kind_of(own_class, kind) or kind)
 
 
 def named_in(text: str) -> list[tuple[str, str, Kind]]:

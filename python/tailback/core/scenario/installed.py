@@ -89,10 +89,10 @@ def missing(name: Path) -> str | None:
     """The message for a name that looks like an example's but is not one; None for a file or any other name."""
     if os.path.lexists(name) or STUDIES.name in name.parts[:1]:
         return None
-    installed = example(str(name))
-    if installed is None and _installed(name) is None:
+    installed_example = example(str(name))
+    if installed_example is None and _installed(name) is None:
         return None
-    hint = f"the installed example is called {installed.name}" if installed else no_example(str(name))
+    hint = f"the installed example is called {installed_example.name}" if installed_example else no_example(str(name))
     return f"there is no file {plain(str(name))} in this folder; {hint}"
 
 

@@ -9,8 +9,8 @@ from tailback import _core
 
 def sentences(scenario: _core.Scenario) -> Iterator[str]:
     """A sentence for each workload; no sentences if a network has no layers."""
-    of: dict[str, list[str]] = {}
+    loads_of: dict[str, list[str]] = {}
     for row in scenario.loads:
-        of.setdefault(row["workload"], []).append(f"{row['load']:.3g} of {row['layer']} links")
-    for workload, loads in of.items():
+        loads_of.setdefault(row["workload"], []).append(f"{row['load']:.3g} of {row['layer']} links")
+    for workload, loads in loads_of.items():
         yield f"workload.{workload} is a load of {', '.join(loads)}"

@@ -13,9 +13,9 @@ def own_units(scenarios: Iterable[_core.Scenario]) -> dict[str, str]:
     probe has no unit if two classes give it different ones."""
     known = list(scenarios)
     classes = [*queues.named_by(known).values(), *(c for scenario in known for c in scenario.controls.values())]
-    found: dict[str, set[str]] = {}
+    units_of: dict[str, set[str]] = {}
     for own_class in classes:
         probes = getattr(own_class, "probes", {})
         for name, unit in probes.items() if isinstance(probes, Mapping) else ():
-            found.setdefault(str(name), set()).add(str(unit))
-    return {name: units.pop() if len(units) == 1 else "" for name, units in found.items()}
+            units_of.setdefault(str(name), set()).add(str(unit))
+    return {name: units.pop() if len(units) == 1 else "" for name, units in units_of.items()}

@@ -15,25 +15,25 @@ MOST_NAMED = 12
 
 def sentences(scenario: _core.Scenario) -> Iterator[str]:
     """A sentence for each value: the value, and its origin."""
-    settled = scenario.settled
-    for s in settled[:MOST_NAMED]:
+    settings = scenario.settled
+    for s in settings[:MOST_NAMED]:
         yield f'{s["key"]} = "{s["written"]}" is {s["value"]} ({s["because"]})'
-    if len(settled) > MOST_NAMED:
-        yield f"{len(settled) - MOST_NAMED} more values depend on the path"
+    if len(settings) > MOST_NAMED:
+        yield f"{len(settings) - MOST_NAMED} more values depend on the path"
 
 
 def written_out(document: dict[str, Any], scenario: _core.Scenario) -> dict[str, Any]:
     """The document of the scenario, with plain quantities in place of these values."""
-    copied = copy.deepcopy(document)
-    for s in scenario.settled:
+    copy_of_document = copy.deepcopy(document)
+    for setting in scenario.settled:
         steps: list[Any] = []
-        for key in s["key"].split("."):
+        for key in setting["key"].split("."):
             name, *items = re.findall(r"[^\[\]]+", key)
             steps += [name, *(int(i) for i in items)]
-        _put(copied, steps, s["value"])
-        if steps[0] == "link" and "topology" in copied:
-            _put(copied["topology"], steps[2:], s["value"])
-    return copied
+        _put(copy_of_document, steps, setting["value"])
+        if steps[0] == "link" and "topology" in copy_of_document:
+            _put(copy_of_document["topology"], steps[2:], setting["value"])
+    return copy_of_document
 
 
 def _put(at: Any, steps: list[Any], value: str) -> None:

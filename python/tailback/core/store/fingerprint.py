@@ -34,10 +34,10 @@ def queues(factories: Mapping[str, Callable[[], Any]]) -> str:
 def controls(classes: Mapping[str, type], files: Iterable[str] = ()) -> str:
     """A fingerprint of congestion controls by name, with the contents of the files that their parameters name."""
     file_contents = [(file, _contents(file)) for file in sorted(files)]
-    parts: dict[str, tuple[str, Any]] = {
+    sources: dict[str, tuple[str, Any]] = {
         name: (f"the congestion control {name}", control) for name, control in classes.items()
     }
-    return _of(parts | ({"files": ("the files of parameters", file_contents)} if file_contents else {}))
+    return _of(sources | ({"files": ("the files of parameters", file_contents)} if file_contents else {}))
 
 
 def _contents(file: str) -> bytes:

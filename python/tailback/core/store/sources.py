@@ -75,10 +75,10 @@ class Answers:
         self.damaged = False
         self.found: dict[str, dict[str, Any]] = {}
         try:
-            held = json.loads(self.path.read_text(encoding="utf-8"))
-            if held["sum"] != _sum(held["runs"]):
+            stored = json.loads(self.path.read_text(encoding="utf-8"))
+            if stored["sum"] != _sum(stored["runs"]):
                 raise ValueError("another checksum")
-            self.found = held["runs"]
+            self.found = stored["runs"]
         except FileNotFoundError:
             pass
         except (ValueError, KeyError, TypeError):

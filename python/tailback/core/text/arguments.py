@@ -77,21 +77,21 @@ def looks_at(f: Callable[..., Any]) -> Callable[[Sequence[Any], Mapping[str, Any
                 tests[name] = _test(tree, inside.__globals__)
             fault = tests[name](value)
             if fault is not None:
-                path, wrong, wanted = fault
+                path, wrong, expectation = fault
                 default = defaults.get(name)
                 like = f", such as {default!r}" if isinstance(default, str) and default and not path else ""
-                raise ValueError(f"{name}{path} = {shown(wrong)}; give {wanted}{like}")
+                raise ValueError(f"{name}{path} = {shown(wrong)}; give {expectation}{like}")
 
     return look
 
 
 def _test(node: ast.expr, names: Mapping[str, Any]) -> Test:
     """The check of a value against this annotation; names have the meaning of the annotation's module."""
-    parts = _alternatives(node)
-    tests = [(p, _one(p, names)) for p in parts]
+    alternatives = _alternatives(node)
+    tests = [(p, _one(p, names)) for p in alternatives]
     if any(test is None for _, test in tests):
         return lambda value: None
-    wanted = " or ".join(dict.fromkeys(w for w in map(_wanted, parts) if w))
+    expectation = " or ".join(dict.fromkeys(w for w in map(_wanted, alternatives) if w))
 
     def look(value: Any) -> Fault | None:
         inner: Fault | None = None
@@ -102,7 +102,7 @@ def _test(node: ast.expr, names: Mapping[str, Any]) -> Test:
             # For a wrong value inside, the kind of the whole fits.
             if fault[0] and inner is None and _head(part) != "None":
                 inner = fault
-        return inner or ("", value, wanted)
+        return inner or ("", value, expectation)
 
     return look
 
@@ -150,22 +150,22 @@ def _wanted(node: ast.expr) -> str:
 def _one(node: ast.expr, names: Mapping[str, Any]) -> Test | None:
     """The check of whether a value is of this kind; None for an unknown kind."""
     head, inside = _head(node), _inside(node)
-    wanted = _wanted(node)
+    expectation = _wanted(node)
     if head == "Literal":
         words = [ast.literal_eval(x) for x in inside]
-        return lambda value: None if isinstance(value, str) and value in words else ("", value, wanted)
+        return lambda value: None if isinstance(value, str) and value in words else ("", value, expectation)
     if head in _LISTS or head == "tuple":
         each = [_test(x, names) for x in inside if not (isinstance(x, ast.Constant) and x.value is ...)]
         fixed = head == "tuple" and len(each) == len(inside)
-        return lambda value: _of_list(value, each, fixed, wanted)
+        return lambda value: _of_list(value, each, fixed, expectation)
     if head in ("Mapping", "dict"):
         entry = _test(inside[1], names) if len(inside) == 2 else None
-        return lambda value: _of_dict(value, entry, wanted)
+        return lambda value: _of_dict(value, entry, expectation)
     of_class: Any = names.get(head)
     if head not in _IS and (of_class in (Any, object) or not isinstance(of_class, type)):
         return None
     is_one = _IS[head] if head in _IS else lambda value: isinstance(value, of_class)
-    return lambda value: None if is_one(value) else ("", value, wanted)
+    return lambda value: None if is_one(value) else ("", value, expectation)
 
 
 def _of_list(value: Any, each: Sequence[Test], fixed: bool, wanted: str) -> Fault | None:

@@ -84,10 +84,10 @@ def _of_process() -> list[Room]:
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
         if limit == resource.RLIM_INFINITY:
             return []
-        used = int((PROC / "self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        used_bytes = int((PROC / "self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except (ImportError, OSError, ValueError, IndexError):
         return []
-    return [Room((limit - used) / RESERVED, "the limit of the process, ulimit -v", THREAD)]
+    return [Room((limit - used_bytes) / RESERVED, "the limit of the process, ulimit -v", THREAD)]
 
 
 def _of_groups() -> list[Room]:
@@ -119,11 +119,11 @@ def _of_group(folder: Path, limit: str, usage: str, cache: str) -> list[Room]:
     """The memory that one control group may still take; its file cache can be freed and counts as free."""
     try:
         most = int((folder / limit).read_text())
-        used = int((folder / usage).read_text())
+        used_bytes = int((folder / usage).read_text())
         stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
     except (OSError, ValueError):
         return []
-    return [Room(most - used + int(stat.get(cache, 0)), f"the control group's {limit}")]
+    return [Room(most - used_bytes + int(stat.get(cache, 0)), f"the control group's {limit}")]
 
 
 def _of_machine() -> list[Room]:

@@ -39,11 +39,11 @@ def _side_by_side(rows: Sequence[Sequence[str]], right: Collection[int]) -> list
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
-        placed = (
+        padded_cells = (
             cell.rstrip().rjust(w) if i in right else cell.ljust(w)
             for i, (cell, w) in enumerate(zip(row, widths, strict=True))
         )
-        lines.append((" " * GAP).join(placed).rstrip())
+        lines.append((" " * GAP).join(padded_cells).rstrip())
     return lines
 
 

@@ -63,23 +63,23 @@ class TailDrop:
 
     def level(self, cycles: int = 1) -> tuple[list[float], list[float]]:
         """The queue against time from an overflow at time 0: times and levels, to be joined by straight lines."""
-        t, now = [0.0], 0.0
+        t, now_s = [0.0], 0.0
         level = [self.buffer_packets]
         for _ in range(cycles):
-            now += self.rtt_full_s
+            now_s += self.rtt_full_s
             virtual = self.queue_after
-            t.append(now)
+            t.append(now_s)
             level.append(max(0.0, virtual))
-            left = self.steps
-            while left > 1e-9:
-                part = min(1.0, left)
+            steps_left = self.steps
+            while steps_left > 1e-9:
+                step_part = min(1.0, steps_left)
                 # A line that crosses zero has a corner at the time when the real queue begins to grow.
-                if virtual < 0 < virtual + part * self.flows:
-                    part = min(part, -virtual / self.flows)
-                now += part * (self.rtt_s + max(0.0, virtual) / self.packets_per_s)
-                virtual += part * self.flows
-                left -= part
-                t.append(now)
+                if virtual < 0 < virtual + step_part * self.flows:
+                    step_part = min(step_part, -virtual / self.flows)
+                now_s += step_part * (self.rtt_s + max(0.0, virtual) / self.packets_per_s)
+                virtual += step_part * self.flows
+                steps_left -= step_part
+                t.append(now_s)
                 level.append(max(0.0, virtual))
         return t, level
 
@@ -113,10 +113,10 @@ def tail_drop(
         cycle = rtt_full + steps * (tau + after / c + rtt_full) / 2
         idle = 0.0
     else:
-        empty = -after / n
+        empty_share = -after / n
         filling = b / n
-        cycle = rtt_full + empty * tau + filling * (tau + rtt_full) / 2
-        idle = n * empty**2 / 2
+        cycle = rtt_full + empty_share * tau + filling * (tau + rtt_full) / 2
+        idle = n * empty_share**2 / 2
     return TailDrop(
         flows=int(n),
         packets_per_s=c,

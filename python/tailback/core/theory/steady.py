@@ -55,12 +55,12 @@ def _check(loss: float, rtt_s: float, acked: int) -> None:
 
 def mean_gap(p: float, wait: bool) -> float:
     """Packets from one signal of RED to the next, with base probability `p` (`spread` in the queue crate)."""
-    unsignalled, gap, n = 1.0, 0.0, 0
-    while unsignalled > 0:
-        gap, n = gap + unsignalled, n + 1
+    unsignalled_share, gap, n = 1.0, 0.0, 0
+    while unsignalled_share > 0:
+        gap, n = gap + unsignalled_share, n + 1
         left = (2 if wait else 1) - n * p
         if n * p >= (1 if wait else 0):
-            unsignalled *= 1 - min(1.0, p / left) if left > 0 else 0.0
+            unsignalled_share *= 1 - min(1.0, p / left) if left > 0 else 0.0
     return gap
 
 

@@ -174,24 +174,27 @@ def outcome_of(findings: Sequence[Finding], part: Sequence[Finding] = ()) -> str
 def _of_relation(findings: Sequence[Finding]) -> str:
     """The outcome of one relation at all its places. The relation leans if it is reproduced at some places, and is on
     the right side at half of all places or more and in the mean over them."""
-    failed = sum(f.outcome == NO for f in findings)
-    if not failed:
+    failed_count = sum(f.outcome == NO for f in findings)
+    if not failed_count:
         return LEANS if any(f.outcome == LEANS for f in findings) else YES
     margins = [math.inf if f.margin == "infinite" else f.margin for f in findings if f.margin is not None]
     in_the_mean = len(margins) == len(findings) and sum(margins) >= 0
     somewhere = any(f.outcome == YES for f in findings)
-    return LEANS if somewhere and 2 * failed <= len(findings) and in_the_mean else NO
+    return LEANS if somewhere and 2 * failed_count <= len(findings) and in_the_mean else NO
 
 
 def part_of(findings: Sequence[Finding], most: int = 4) -> str:
     """The part in which a sentence holds, if it holds at some places and not at others."""
-    judged = [f for f in findings if f.outcome != OPEN]
-    failed = [f for f in judged if f.outcome == NO]
-    if not failed or len(failed) == len(judged):
+    judged_findings = [f for f in findings if f.outcome != OPEN]
+    failed_findings = [f for f in judged_findings if f.outcome == NO]
+    if not failed_findings or len(failed_findings) == len(judged_findings):
         return ""
-    places = list(dict.fromkeys(f.what.strip(", ") for f in failed))
+    places = list(dict.fromkeys(f.what.strip(", ") for f in failed_findings))
     ending = f" and {len(places) - most} more" if len(places) > most else ""
-    return f"holds in {len(judged) - len(failed)} of {len(judged)} places, not in {'; '.join(places[:most])}{ending}"
+    return (
+        f"holds in {len(judged_findings) - len(failed_findings)} of {len(judged_findings)} places, not in "
+        f"{'; '.join(places[:most])}{ending}"
+    )
 
 
 def kind_of(checks: Iterable[str]) -> str:

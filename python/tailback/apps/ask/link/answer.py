@@ -135,30 +135,30 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
         for k, made in ((k, scenario(asked, table, times, False, trial.tcp)) for k, table in swept.items())
     ]
     elsewhere = [name for name, candidate in chosen.items() if candidate.where]
-    unplaced = elsewhere if len(elsewhere) < len(chosen) else []
-    judged = measures.asked(asked)
+    unplaced_queues = elsewhere if len(elsewhere) < len(chosen) else []
+    judged_measures = measures.asked(asked)
     with shown(trial.progress) as tell:
-        tried = _Tried(asked, times, trial, points, Course(trial, tell, len(chosen), each=len(loads)))
-        seen: dict[str, list[Any]] = {name: [] for name in chosen}
+        trial_runs = _Tried(asked, times, trial, points, Course(trial, tell, len(chosen), each=len(loads)))
+        runs_by_queue: dict[str, list[Any]] = {name: [] for name in chosen}
         latest: Comparison | None = None
 
         def settled() -> bool:
             return latest is not None and latest.ranking.first_is_clear()
 
         for done, more in refine.rounds(trial.replications, settled, sure=trial.sure):
-            for name, runs_of in tried.seeds(done, more).items():
-                seen[name] += runs_of
-            ranking = rank(seen, judged, asked, unplaced)
+            for name, runs_of in trial_runs.seeds(done, more).items():
+                runs_by_queue[name] += runs_of
+            ranking = rank(runs_by_queue, judged_measures, asked, unplaced_queues)
             seeds = tuple(range(trial.seed, trial.seed + done + more))
-            shown_runs = {name: list(runs_of) for name, runs_of in seen.items()}
+            shown_runs = {name: list(runs_of) for name, runs_of in runs_by_queue.items()}
             latest = Comparison(ranking, seeds, asked, times, chosen, scenarios, shown_runs, trial.command)
             if done == 0:
-                tried.course.announce(ranking.places[0].queue, times.duration_s)
+                trial_runs.course.announce(ranking.places[0].queue, times.duration_s)
             if trial.hear is not None:
                 trial.hear(latest)
         assert latest is not None
-        sweep = tried.run(sweep_points, 0, trial.replications) if swept else {}
-        tried.store(latest, sweep_points)
+        sweep = trial_runs.run(sweep_points, 0, trial.replications) if swept else {}
+        trial_runs.store(latest, sweep_points)
     return replace(latest, sweep={k: sweep[_swept(k)] for k in swept})
 
 
@@ -210,12 +210,12 @@ def _candidates(queues: Sequence[Given], asked: Link) -> dict[str, Candidate]:
     for queue in queues:
         if hasattr(queue, "to_dict"):
             queue = queue.to_dict()
-        name, made = known.given(queue, asked) if isinstance(queue, Mapping) else known.alone(queue, asked)
+        name, candidate = known.given(queue, asked) if isinstance(queue, Mapping) else known.alone(queue, asked)
         if name in chosen:
             raise LinkError(
                 f"queue = {name} is given twice; give one of the two another name: {{ kind = ..., name = ... }}"
             )
-        chosen[name] = made
+        chosen[name] = candidate
     if len(chosen) < 2:
         raise LinkError("queue: name at least two disciplines, or leave it out for the default ones")
     return chosen
@@ -224,15 +224,15 @@ def _candidates(queues: Sequence[Given], asked: Link) -> dict[str, Candidate]:
 def _other_buffers(chosen: Mapping[str, Candidate], asked: Link) -> list[str]:
     """A sentence for each discipline with a buffer other than the link's."""
     buffers = {name: c.table().get("buffer", asked.buffer) for name, c in chosen.items() if not c.switch}
-    shared = [name for name, c in chosen.items() if c.switch]
-    told = []
-    if shared and asked.rack is not None:
+    in_switch = [name for name, c in chosen.items() if c.switch]
+    sentences = []
+    if in_switch and asked.rack is not None:
         idle = "" if asked.fabric is not None else ", and the other ports are idle"
-        told.append(
-            f"{joined(shared, 'and')}: the ports of the switch share {asked.rack.memory_bytes / 1e6:.3g} MB by dynamic "
-            f"thresholds{idle}; the others have a share of {asked.buffer} of their own."
+        sentences.append(
+            f"{joined(in_switch, 'and')}: the ports of the switch share {asked.rack.memory_bytes / 1e6:.3g} MB by "
+            f"dynamic thresholds{idle}; the others have a share of {asked.buffer} of their own."
         )
-    return told + [
+    return sentences + [
         f"{name} has a buffer of {b}, the others {asked.buffer}" for name, b in buffers.items() if b != asked.buffer
     ]
 

@@ -62,8 +62,8 @@ def path(link: Link) -> Path:
 
 def in_linux(made: Candidate, link: Link) -> Candidate:
     """The candidate with its line of `tc`, and the parameters that the line does not set."""
-    there = form(made.name)
-    if there is None:
+    linux_form = form(made.name)
+    if linux_form is None:
         return made
     table, remarks = made.table(), []
     rate = shaping(made.name)
@@ -72,8 +72,8 @@ def in_linux(made: Candidate, link: Link) -> Candidate:
         remarks.append(
             "In Linux it is the shaper too, and takes its target from the rate and from rtt; here the line is the rate."
         )
-    written = words.write(there, table, path(link), ecn=link.ecn)
-    remarks += [*_of_senders(made, link), *written.remarks, there.first]
+    written = words.write(linux_form, table, path(link), ecn=link.ecn)
+    remarks += [*_of_senders(made, link), *written.remarks, linux_form.first]
     return replace(made, tc=written.text, tc_remark=" ".join(filter(None, remarks)), unsaid=written.unsaid)
 
 
@@ -120,12 +120,12 @@ def _of_class(name: str, link: Link) -> Candidate:
     """A user's own class, with the line of `tc` that it declares."""
     try:
         there = form_of_class(own_queues.maker(name), own_queues.short(name))
-        written = None if there is None else words.write(there, {}, path(link), ecn=link.ecn)
+        tc_words = None if there is None else words.write(there, {}, path(link), ecn=link.ecn)
     except TcError as e:
         raise LinkError(f"queue = {name}: {e}") from e
-    if written is None:
+    if tc_words is None:
         return Candidate(name, ())
-    return Candidate(name, (), written.text, " ".join(written.remarks))
+    return Candidate(name, (), tc_words.text, " ".join(tc_words.remarks))
 
 
 def given(table: Mapping[str, Any], link: Link) -> tuple[str, Candidate]:

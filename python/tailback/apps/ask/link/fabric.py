@@ -114,24 +114,24 @@ def scenario(
 ) -> dict[str, Any]:
     """The scenario with a queue. All flows have the transport `sender`. `switch` is the memory that the ports of a
     switch share."""
-    made = _of(link)
+    fabric = _of(link)
     topology: dict[str, Any] = {
-        "kind": made.kind,
+        "kind": fabric.kind,
         "rate": f"{link.rate_bps:.0f}bps",
-        "delay": f"{made.delay_s * 1e9:.0f}ns",
+        "delay": f"{fabric.delay_s * 1e9:.0f}ns",
         "queue": dict(queue),
-        **made.shape.table(link.rate_bps),
+        **fabric.shape.table(link.rate_bps),
     }
     if switch:
         topology |= {"shared_buffer": switch["buffer"], "alpha": switch["alpha"]}
     stop = f"{times.duration_s * 1e9:.0f}ns"
     law = sizes(link)
-    every = {"stop": stop, **sender}
-    workloads = {law: {"sizes": law, "load": made.load, **every}}
+    sender_keys = {"stop": stop, **sender}
+    workloads = {law: {"sizes": law, "load": fabric.load, **sender_keys}}
     if INCAST in link.traffic:
         answers = {"kind": "constant", "mean": ANSWER}
         requests = {"pattern": INCAST, "fan_in": FAN_IN, "sizes": answers, "load": INCAST_LOAD}
-        workloads[INCAST] = {**requests, **every}
+        workloads[INCAST] = {**requests, **sender_keys}
     return {
         "name": "compare",
         "duration": f"{(times.duration_s + PATIENCE_S) * 1e9:.0f}ns",
@@ -154,13 +154,13 @@ def cost_s(link: Link, duration_s: float, hops_per_s: float) -> float:
 def said(link: Link) -> list[str]:
     """A sentence for each part of the fabric's traffic."""
     made = _of(link)
-    parts = [f"{link.senders[0]} flows of the sizes of {sizes(link)} between all hosts at a load of {made.load:g}"]
+    clauses = [f"{link.senders[0]} flows of the sizes of {sizes(link)} between all hosts at a load of {made.load:g}"]
     if INCAST in link.traffic:
         kilobytes = _core.parse_bytes(ANSWER) / 1000
-        parts.append(
+        clauses.append(
             f"{FAN_IN} hosts at once to one, {kilobytes:g} kB each, with {INCAST_LOAD:.0%} of what hosts carry"
         )
-    return parts
+    return clauses
 
 
 def question(link: Link) -> str:

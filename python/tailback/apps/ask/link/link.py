@@ -176,29 +176,33 @@ def link(
     flows = LONG_FLOWS if flows is None else flows
     if flows < 1 or flows > MOST_FLOWS:
         raise LinkError(f"flows = {flows}: give a number of long flows from 1 to {MOST_FLOWS}")
-    made = [_sender(s) for s in senders or ((fabrics.SENDER,) if made_of else SENDERS)]
-    asked = tuple(name for name, _, _ in made)
-    wanted = chosen("senders", asked, asked, "congestion controls")
-    stacks = {name: table for name, table, is_stack in made if is_stack and name in wanted}
+    sender_tables = [_sender(s) for s in senders or ((fabrics.SENDER,) if made_of else SENDERS)]
+    asked = tuple(name for name, _, _ in sender_tables)
+    senders_chosen = chosen("senders", asked, asked, "congestion controls")
+    stacks = {name: table for name, table, is_stack in sender_tables if is_stack and name in senders_chosen}
     if made_of is not None:
-        fabrics.check_senders(wanted, stacks)
-    needs_marks = any(sender in racks.MADE_FOR for sender in wanted)
+        fabrics.check_senders(senders_chosen, stacks)
+    needs_marks = any(sender in racks.MADE_FOR for sender in senders_chosen)
     in_rack = needs_marks or made_of is not None
     if needs_marks and ecn is False:
-        raise LinkError(f"senders = {','.join(wanted)}: they need marks; leave out --no-ecn")
+        raise LinkError(f"senders = {','.join(senders_chosen)}: they need marks; leave out --no-ecn")
     notes: list[str] = []
     if made_of is not None:
         kinds = fabrics.traffic(traffic)
     else:
         kinds, notes = _traffic(traffic or (racks.CROSSES if in_rack else None), rate_bps)
-    if flows < len(wanted):
+    if flows < len(senders_chosen):
         if senders:
             raise LinkError(
-                f"senders = {','.join(wanted)}: {flows} flows cannot have {len(wanted)} senders; name fewer"
+                f"senders = {','.join(senders_chosen)}: {flows} flows cannot have {len(senders_chosen)} senders; name "
+                "fewer"
             )
-        notes.append(f"With {flows} flow, {wanted[0]} is the only sender; `--senders {wanted[1]}` asks for the other.")
-        wanted = wanted[:flows]
-        stacks = {name: table for name, table in stacks.items() if name in wanted}
+        notes.append(
+            f"With {flows} flow, {senders_chosen[0]} is the only sender; `--senders {senders_chosen[1]}` asks for the "
+            "other."
+        )
+        senders_chosen = senders_chosen[:flows]
+        stacks = {name: table for name, table in stacks.items() if name in senders_chosen}
     size, unit, why = _buffer(buffer, rate_bps, max(rtts), packet_bytes, in_rack)
     part = racks.static_part(rate_bps) if buffer is None else size
     rack = racks.rack(rate_bps, max(rtts), packet_bytes, part) if in_rack else None
@@ -206,7 +210,7 @@ def link(
         notes.append(
             f"The buffer of {size} B holds no more than K = {rack.threshold} packets, so drops come before marks."
         )
-    controls = {name: table for name, table, is_stack in made if name in wanted and not is_stack}
+    controls = {name: table for name, table, is_stack in sender_tables if name in senders_chosen and not is_stack}
     if stacks and {"web", "incast"} & set(kinds):
         carries = next(iter(controls), SENDERS[0])
         notes.append(f"{' and '.join(stacks)}: long transfers only; what else is asked for is carried by {carries}.")
@@ -215,7 +219,7 @@ def link(
         rtts,
         flows,
         kinds,
-        wanted,
+        senders_chosen,
         packet_bytes,
         size,
         unit,
@@ -237,10 +241,10 @@ def link(
 
 def _only(rtt: str | Sequence[str] | None) -> str | None:
     """The one round trip of a fabric."""
-    given = [rtt] if isinstance(rtt, str) else list(rtt or ())
-    if len(given) > 1:
-        raise LinkError(f"rtt = {','.join(given)}: give one for the longest path of a fabric, or leave it out")
-    return given[0] if given else None
+    rtts = [rtt] if isinstance(rtt, str) else list(rtt or ())
+    if len(rtts) > 1:
+        raise LinkError(f"rtt = {','.join(rtts)}: give one for the longest path of a fabric, or leave it out")
+    return rtts[0] if rtts else None
 
 
 def _sender(given: Any) -> tuple[str, Any, bool]:
@@ -254,11 +258,11 @@ def _sender(given: Any) -> tuple[str, Any, bool]:
         name = named("senders", "congestion", given, "congestion control")
         return name, name, False
     try:
-        made = controls.sender(given)
+        control = controls.sender(given)
     except _core.ScenarioError as e:
         shown = given if isinstance(given, str) else class_shown(given)
         raise LinkError(f"senders = {shown}: {e.problems[0]['problem']}; {e.problems[0]['remedy']}") from e
-    return re.split(r"[.:]", made.kind)[-1], made.to_dict(), isinstance(made, controls.StackGiven)
+    return re.split(r"[.:]", control.kind)[-1], control.to_dict(), isinstance(control, controls.StackGiven)
 
 
 def _rtt(text: str) -> float:
@@ -297,12 +301,12 @@ def _buffer(
 ) -> tuple[int, str, str]:
     """The buffer in bytes, its unit, and its origin."""
     if given is None and in_rack:
-        part = int(racks.static_part(rate_bps) / packet_bytes) * packet_bytes
+        static_packets = int(racks.static_part(rate_bps) / packet_bytes) * packet_bytes
         why = (
             f"an equal share of {racks.MEMORY_BYTES / 1e6:g} MB for each of {racks.PORTS} ports, more above 10 Gb/s "
             f"({racks.DCTCP_PAPER}, table 1)"
         )
-        return max(part, LEAST_BUFFER * packet_bytes), "packets", why
+        return max(static_packets, LEAST_BUFFER * packet_bytes), "packets", why
     if given is None:
         product = math.ceil(rate_bps * rtt_s / 8 / packet_bytes)
         if product >= LEAST_BUFFER:

@@ -297,7 +297,7 @@ def views(results: Any, link: Link, duration_s: float) -> Mapping[str, list[Any]
     requests = _requests(results.pages, duration_s)
     waits = _waits(results.series)
     nothing = np.empty(0), np.empty(0)
-    made: dict[tuple[str, str, int], LinkRun] = {}
+    run_of: dict[tuple[str, str, int], LinkRun] = {}
     for run in runs:
         n = run["run"]
         line = next(row for row in rows_of["links"].get(n, []) if row["name"] == LINK)
@@ -306,7 +306,7 @@ def views(results: Any, link: Link, duration_s: float) -> Mapping[str, list[Any]
         videos = [row for row in rows_of["playout"].get(n, []) if row["group"] in (VIDEO, STREAM)]
         video = min(videos, key=lambda row: row["shown_bps"], default=None)
         sizes, times = transfers.get(n, nothing)
-        made[run["queue"], run["load"], run["seed"]] = LinkRun(
+        run_of[run["queue"], run["load"], run["seed"]] = LinkRun(
             line,
             groups,
             goodputs.get(n, {}),
@@ -318,9 +318,9 @@ def views(results: Any, link: Link, duration_s: float) -> Mapping[str, list[Any]
             requests.get(n, nothing[0]),
         )
     by_queue: dict[str, list[Seed]] = {}
-    for (queue, load, seed), run in made.items():
+    for (queue, load, seed), run in run_of.items():
         if load == ALONE:
-            by_queue.setdefault(queue, []).append(Seed(link, run, made.get((queue, BESIDE, seed))))
+            by_queue.setdefault(queue, []).append(Seed(link, run, run_of.get((queue, BESIDE, seed))))
     return by_queue
 
 

@@ -88,11 +88,11 @@ def _lines(answer: Comparison, c: Candidate) -> tuple[tuple[str, ...], str]:
     """The lines to paste for a discipline, and remarks on them."""
     if answer.link.rack is not None:
         return (f"tc qdisc replace dev DEV root {c.tc}",) if c.tc else (), c.tc_remark
-    made = production(c, answer.link)
-    if made is None:
+    paste = production(c, answer.link)
+    if paste is None:
         return (), c.tc_remark
-    unsaid = (f"The lines do not say {', '.join(made.unsaid)}.",) if made.unsaid else ()
-    return made.commands, " ".join(dict.fromkeys((*unsaid, *made.remarks)))
+    unsaid = (f"The lines do not say {', '.join(paste.unsaid)}.",) if paste.unsaid else ()
+    return paste.commands, " ".join(dict.fromkeys((*unsaid, *paste.remarks)))
 
 
 def _parameters(answer: Comparison) -> list[list[str]]:
@@ -118,17 +118,17 @@ def _rows(answer: Comparison) -> list[dict[str, Any]]:
 
 
 def _figures(answer: Comparison, folder: Path, kinds: Sequence[str]) -> list[Picture | None]:
-    made = []
+    pictures = []
     if answer.link.fabric is not None:
-        drawn = [_slowdowns(answer, which) for which in (SHORT, LONG)]
+        figures = [_slowdowns(answer, which) for which in (SHORT, LONG)]
     else:
-        drawn = [of(answer) for of in (_delays, _waits, _completions, _shares, _thresholds)]
-    for name, fig, caption in drawn:
+        figures = [of(answer) for of in (_delays, _waits, _completions, _shares, _thresholds)]
+    for name, fig, caption in figures:
         if fig is None:
             continue
         files = plots.save(fig, folder / "figures" / name, kinds, small=True)
-        made.append(picture(folder, [str(f.relative_to(folder)) for f in files], caption))
-    return made
+        pictures.append(picture(folder, [str(f.relative_to(folder)) for f in files], caption))
+    return pictures
 
 
 def _names(answer: Comparison) -> list[str]:
@@ -143,11 +143,11 @@ def _slowdowns(answer: Comparison, which: SizeRange) -> tuple[str, Any, str]:
         p50, p95, p99 = (stats.mean(seed.slowdown(which, c) for seed in answer.runs[q]) for c in columns)
         rows.append((q, p50, p95, p99))
     fig = plots.spans(rows, column("slowdowns", "slowdown_ideal_p50").quantity, (1.0, "the ideal"), seconds=False)
-    said = (
+    caption = (
         f"How much longer than the ideal {which.name} flows take ({which.words}): half of them no longer than the dot, "
         "95 and 99 of 100 no longer than the other marks. Left is better."
     )
-    return f"slowdowns-{which.name}", fig, said
+    return f"slowdowns-{which.name}", fig, caption
 
 
 def _delays(answer: Comparison) -> tuple[str, Any, str]:
@@ -161,65 +161,65 @@ def _delays(answer: Comparison) -> tuple[str, Any, str]:
         rows.append((q, p50, p95, p99))
     rtt = answer.link.shortest_rtt_s
     fig = plots.spans(rows, column("links", "sojourn_mean_s").quantity, (rtt, "the round trip"))
-    said = (
+    caption = (
         "How long packets wait in the queue: half of them no longer than the dot, 95 and 99 of 100 no longer than "
         "the other marks. Left is better. A queue for each flow keeps the wait of a flow that overfills its own queue "
         "away from the others: see the call and the short transfers."
     )
-    return "delays", fig, said
+    return "delays", fig, caption
 
 
 def _waits(answer: Comparison) -> tuple[str, Any, str]:
     """The whole distribution of the time in the queue."""
-    lines = []
+    curves = []
     for q in _names(answer):
         seeds = [s.alone.waits for s in answer.runs[q] if len(s.alone.waits)]
-        lines.append((q, q, np.mean(seeds, axis=0) if seeds else np.empty(0)))
+        curves.append((q, q, np.mean(seeds, axis=0) if seeds else np.empty(0)))
     rtt = answer.link.shortest_rtt_s
     fig = plots.distributions(
-        lines,
+        curves,
         column("links", "sojourn_mean_s").quantity,
         "nothing passed the queue",
         seconds=True,
         aside=(rtt, "the round trip"),
         of="packets",
     )
-    said = (
+    caption = (
         "The wait of every packet: the share of packets (upwards) that wait no longer than a time (to the right, log "
         "scale). A curve further left is better; a steep curve has similar waits. Waits below a "
         "thousandth of the round trip are at the left edge. Means over seeds."
     )
-    return "waits", fig, said
+    return "waits", fig, caption
 
 
 def _completions(answer: Comparison) -> tuple[str, Any, str]:
     if "web" not in answer.link.traffic:
         return "completions", None, ""
-    lines = []
-    for q in _names(answer):
+    curves = []
+    for queue in _names(answer):
         points = []
-        low = 0.0
-        for high in SIZES:
+        least_bytes = 0.0
+        for most_bytes in SIZES:
             medians = []
-            for seed in answer.runs[q]:
-                mine = seed.alone.times[(seed.alone.sizes > low) & (seed.alone.sizes <= high)]
+            for seed in answer.runs[queue]:
+                mine = seed.alone.times[(seed.alone.sizes > least_bytes) & (seed.alone.sizes <= most_bytes)]
                 medians.append(float(np.median(mine)) if len(mine) >= LEAST else math.nan)
             if not any(map(math.isnan, medians)):
                 e = stats.estimate(medians)
-                points.append((high, e.mean, e.half_width))
-            low = high
-        lines.append(plots.as_curve(q, q, points))
+                points.append((most_bytes, e.mean, e.half_width))
+            least_bytes = most_bytes
+        curves.append(plots.as_curve(queue, queue, points))
     fig = plots.curves(
-        [plots.Panel(lines)],
+        [plots.Panel(curves)],
         "bytes of the transfer, at most",
         column("completions", "completion_p50_s").title,
         y="seconds",
     )
-    said = (
+    caption = (
         "Web transfers: the median completion time by size (up to 1 kB, 10 kB, ...). Lower is better. Bands: "
         "95 % intervals."
     )
-    return "completions", fig, said
+    return "completions", fig, caption
 
 
 def _shares(answer: Comparison) -> tuple[str, Any, str]:
@@ -231,16 +231,16 @@ def _shares(answer: Comparison) -> tuple[str, Any, str]:
     has_unresponsive = "unresponsive" in link.traffic
     rows = []
     for q in _names(answer):
-        values = [[_share(s, names) for s in answer.runs[q]] for names in kinds.values()]
+        shares = [[_share(s, names) for s in answer.runs[q]] for names in kinds.values()]
         if has_unresponsive:
-            values.append([_share_of_unresponsive(s) for s in answer.runs[q]])
-        rows.append((q, values))
+            shares.append([_share_of_unresponsive(s) for s in answer.runs[q]])
+        rows.append((q, shares))
     titles = [*kinds, *(["unresponsive flow"] if has_unresponsive else [])]
     fig = plots.shares(rows, titles)
-    said = "Mean goodput of a flow of each kind, in fair shares: 1 is an equal share of the line."
+    caption = "Mean goodput of a flow of each kind, in fair shares: 1 is an equal share of the line."
     if has_unresponsive:
-        said += " The unresponsive flow is in separate runs; the others lose there what it takes beyond 1."
-    return "shares", fig, said
+        caption += " The unresponsive flow is in separate runs; the others lose there what it takes beyond 1."
+    return "shares", fig, caption
 
 
 def _thresholds(answer: Comparison) -> tuple[str, Any, str]:
@@ -260,11 +260,11 @@ def _thresholds(answer: Comparison) -> tuple[str, Any, str]:
         plots.Panel([curve("mean_queue_packets", 1.0)], ylabel="mean queue, packets"),
     ]
     fig = plots.curves(panels, "marking threshold K, packets", "", y="own")
-    said = (
+    caption = (
         "The effect of the marking threshold: below an offload burst the line is not always in use, and above "
         "it only the queue grows. Bands: 95 % intervals."
     )
-    return "thresholds", fig, said
+    return "thresholds", fig, caption
 
 
 def _kinds(answer: Comparison) -> dict[str, list[str]]:
@@ -273,11 +273,11 @@ def _kinds(answer: Comparison) -> dict[str, list[str]]:
     link = answer.link
     keys = list(link.senders_of_flows())
     if len(link.rtts_s) == 1 or len(keys) > 4:
-        by: dict[str, list[str]] = {}
+        groups_of: dict[str, list[str]] = {}
         for sender, rtt in keys:
-            by.setdefault(sender, []).append(group(sender, rtt, link))
-        if len(by) > 1 or len(link.rtts_s) == 1:
-            return by
+            groups_of.setdefault(sender, []).append(group(sender, rtt, link))
+        if len(groups_of) > 1 or len(link.rtts_s) == 1:
+            return groups_of
         ends = {link.shortest_rtt_s: "shortest round trip", link.longest_rtt_s: "longest round trip"}
         return {ends[rtt]: [group(sender, rtt, link)] for sender, rtt in keys if rtt in ends}
     return {f"{sender}, {quantity('s', rtt)}": [group(sender, rtt, link)] for sender, rtt in keys}
@@ -292,7 +292,7 @@ def _share(seed: Seed, names: list[str]) -> float:
 def _share_of_unresponsive(seed: Seed) -> float:
     if seed.beside is None:
         return math.nan
-    its = float(seed.beside.goodput[UNRESPONSIVE].sum())
+    unresponsive_bps = float(seed.beside.goodput[UNRESPONSIVE].sum())
     flows = seed.long_flows(seed.beside)
-    fair = (its + float(flows.sum())) / (1 + len(flows))
-    return its / fair if fair > 0 else math.nan
+    fair = (unresponsive_bps + float(flows.sum())) / (1 + len(flows))
+    return unresponsive_bps / fair if fair > 0 else math.nan

@@ -54,23 +54,23 @@ def around(link: Link) -> tuple[str, ...]:
 
 def lines(made: Candidate, link: Link) -> Lines | None:
     """The lines of a candidate; None if Linux has no such discipline."""
-    there, table = form(made.name), made.table()
+    linux_form, table = form(made.name), made.table()
     rate_of = shaping(made.name)
-    if there is None and rate_of is not None:
+    if linux_form is None and rate_of is not None:
         return _bucket(table, link)
-    if there is None:
+    if linux_form is None:
         return (
             None if made.tc is None else Lines((*around(link), f"tc qdisc replace dev {DEVICE} parent 1:1 {made.tc}"))
         )
     path = Path(float(units.kbit(shaped_bps(link))) * 1000, link.packet_bytes, link.longest_rtt_s)
-    settings = _settings(made, link, there)
-    if there.shapes:
+    settings = _settings(made, link, linux_form)
+    if linux_form.shapes:
         if rate_of is not None and rate_of not in settings:
             settings[rate_of] = f"{path.rate_bps:.0f}bps"
-        written = words.write(there, settings, path, ecn=link.ecn, as_linux=True)
-        return _said((f"tc qdisc replace dev {DEVICE} root {written.text}",), written, made)
-    written = words.write(there, settings, path, ecn=link.ecn, as_linux=True)
-    return _said((*around(link), f"tc qdisc replace dev {DEVICE} parent 1:1 {written.text}"), written, made)
+        tc_words = words.write(linux_form, settings, path, ecn=link.ecn, as_linux=True)
+        return _said((f"tc qdisc replace dev {DEVICE} root {tc_words.text}",), tc_words, made)
+    tc_words = words.write(linux_form, settings, path, ecn=link.ecn, as_linux=True)
+    return _said((*around(link), f"tc qdisc replace dev {DEVICE} parent 1:1 {tc_words.text}"), tc_words, made)
 
 
 def _said(commands: tuple[str, ...], written: words.Written, made: Candidate) -> Lines:

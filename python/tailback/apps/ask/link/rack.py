@@ -64,11 +64,11 @@ def rack(rate_bps: float, rtt_s: float, packet_bytes: int, part_bytes: float) ->
     paper = max(LEAST_K, PAPER_K * rate_bps / PAPER_RATE)
     least = math.floor(by_rtt) + 1
     threshold = max(math.ceil(paper - 1e-9), least, burst)
-    why = (
+    reason = (
         f"{_paper_says(rate_bps)} ({DCTCP_PAPER}, section 3.4); above rate x round trip / 7 = {by_rtt:.3g} packets "
         f"(equation 13), and no less than an offload burst of {burst}"
     )
-    return Rack(threshold, why, round(PORTS * part_bytes))
+    return Rack(threshold, reason, round(PORTS * part_bytes))
 
 
 def _paper_says(rate_bps: float) -> str:

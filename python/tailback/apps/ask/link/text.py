@@ -71,14 +71,14 @@ def _paste(answer: Comparison, width: int) -> list[str]:
     shaper = around(answer.link)
     lines += [part for line in shaper for part in _indented("", line, width, 2)]
     for name, c in answer.candidates.items():
-        made = production(c, answer.link)
-        if made is None:
+        paste = production(c, answer.link)
+        if paste is None:
             lines += _indented(name, NO_LINE, width)
             continue
-        own = made.commands[len(shaper) :] if made.commands[: len(shaper)] == shaper else made.commands
-        lacks = f"  # does not say {', '.join(made.unsaid)}" if made.unsaid else ""
+        own = paste.commands[len(shaper) :] if paste.commands[: len(shaper)] == shaper else paste.commands
+        lacks = f"  # does not say {', '.join(paste.unsaid)}" if paste.unsaid else ""
         for line in own:
-            lines += _indented(name, line + (lacks if line == made.leaf else ""), width)
+            lines += _indented(name, line + (lacks if line == paste.leaf else ""), width)
     return lines
 
 

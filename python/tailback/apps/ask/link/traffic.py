@@ -129,7 +129,7 @@ def scenario(
             "access_rate": access,
             "start": starts,
         }
-    made: dict[str, Any] = {
+    document: dict[str, Any] = {
         "name": "compare",
         "duration": _time(times.duration_s),
         "warmup": _time(times.warmup_s),
@@ -139,16 +139,16 @@ def scenario(
     if not beside:
         # The waits are recorded once, as late as a time step can be.
         late = times.duration_s - 1e-6
-        made["record"] = {"waits": {"link": LINK, "probes": [WAITS], "every": _time(late)}}
+        document["record"] = {"waits": {"link": LINK, "probes": [WAITS], "every": _time(late)}}
     if flows:
-        made["flows"] = flows
+        document["flows"] = flows
     if switch:
-        made["switch"] = {line["from"]: dict(switch)}
+        document["switch"] = {line["from"]: dict(switch)}
     control = link.controls.get(link.of_sessions, link.of_sessions)
     sessions = _sessions(link, times, {**sender, "connection": "two-way", "congestion": control})
     if sessions:
-        made["sessions"] = sessions
-    return made
+        document["sessions"] = sessions
+    return document
 
 
 def _sender(link: Link, tcp: Mapping[str, Any]) -> dict[str, Any]:
@@ -184,16 +184,16 @@ def _sessions(link: Link, times: Times, tcp: Mapping[str, Any]) -> dict[str, Any
     sessions: dict[str, Any] = {}
     around = {"access_rate": f"{link.access_bps:.0f}bps", "tcp": dict(tcp)}
     if "web" in link.traffic:
-        clients, reading = readers(link)
+        clients, reading_s = readers(link)
         sessions[WEB] = {
             "kind": "web",
             "preset": "3gpp",
             "clients": clients,
             "servers": min(clients, 20),
-            "think": {"kind": "exponential", "mean": _time(reading)},
+            "think": {"kind": "exponential", "mean": _time(reading_s)},
             "parallel": 6,
             "rtt": [_time(rtt) for rtt in link.rtts_s],
-            "start": {"kind": "uniform", "to": _time(min(reading, times.warmup_s))},
+            "start": {"kind": "uniform", "to": _time(min(reading_s, times.warmup_s))},
             **around,
         }
     if "incast" in link.traffic:
@@ -230,33 +230,33 @@ def run_times(link: Link, runs: int, cores: int, asked_s: float | None = None) -
         return _rack_times(link, runs, cores)
     # A slow line needs a long run for enough pages and packets, but these cost no more CPU time than on other lines.
     warmup = max(10.0, 50 * longest, LEAST_PACKETS / 5 * link.packet_s)
-    counted = max(50.0, 250 * longest, LEAST_PACKETS * link.packet_s)
-    cost = cost_s(link, warmup + counted, runs, cores)
+    counted_s = max(50.0, 250 * longest, LEAST_PACKETS * link.packet_s)
+    cost = cost_s(link, warmup + counted_s, runs, cores)
     if cost <= WANTED_S:
-        return Times(warmup, warmup + counted, "long enough for all senders to settle and to go through some cycles")
+        return Times(warmup, warmup + counted_s, "long enough for all senders to settle and to go through some cycles")
     least_warmup, least_counted = max(2.0, 20 * longest), max(5.0, 50 * longest)
     share = WANTED_S / cost
-    warmup, counted = _round(max(least_warmup, warmup * share)), _round(max(least_counted, counted * share))
-    cost = cost_s(link, warmup + counted, runs, cores)
+    warmup, counted_s = _round(max(least_warmup, warmup * share)), _round(max(least_counted, counted_s * share))
+    cost = cost_s(link, warmup + counted_s, runs, cores)
     if cost > MOST_S:
-        packets = _count(runs * _packets(link, warmup + counted))
+        packets = _count(runs * _packets(link, warmup + counted_s))
         raise LinkError(
-            f"rate = {link.rate_bps / 1e6:g}Mbps with {link.flows} flows: {runs} runs of {warmup + counted:g} s "
+            f"rate = {link.rate_bps / 1e6:g}Mbps with {link.flows} flows: {runs} runs of {warmup + counted_s:g} s "
             f"are {packets} packets, about {cost / 60:.0f} minutes here; name fewer disciplines or replications, "
             "scale rate and flows down together, or give the duration of a run (--duration), which then is run however "
             "long it takes"
         )
-    return Times(warmup, warmup + counted, "shorter than usual, as the link carries so many packets")
+    return Times(warmup, warmup + counted_s, "shorter than usual, as the link carries so many packets")
 
 
 def _rack_times(link: Link, runs: int, cores: int) -> Times:
     """The length in round trips, shorter if a run would take long."""
     rtts = float(racks.RTTS)
     cost = cost_s(link, rtts * link.longest_rtt_s, runs, cores)
-    why = f"{racks.RTTS} round trips"
+    reason = f"{racks.RTTS} round trips"
     if cost > WANTED_S:
         rtts = max(racks.LEAST_RTTS, math.floor(rtts * WANTED_S / cost))
-        why = f"{rtts:.0f} round trips, fewer than usual, as the link carries so many packets"
+        reason = f"{rtts:.0f} round trips, fewer than usual, as the link carries so many packets"
     if cost_s(link, rtts * link.longest_rtt_s, runs, cores) > MOST_S:
         raise LinkError(
             f"rate = {link.rate_bps / 1e9:g}Gbps: {runs} runs of {rtts:.0f} round trips take too long here; name "
@@ -264,7 +264,7 @@ def _rack_times(link: Link, runs: int, cores: int) -> Times:
             "long it takes"
         )
     duration = rtts * link.longest_rtt_s
-    return Times(duration / 5, duration, why)
+    return Times(duration / 5, duration, reason)
 
 
 def _fabric_times(link: Link, fabric: Fabric, runs: int, cores: int, asked_s: float | None) -> Times:
@@ -313,26 +313,26 @@ def said(link: Link) -> list[str]:
     """A phrase for each part of the link's traffic."""
     if link.fabric is not None:
         return fabrics.said(link)
-    parts = []
-    counted: dict[str, int] = {}
+    clauses = []
+    flow_counts: dict[str, int] = {}
     for (sender, _), n in link.senders_of_flows().items():
-        counted[sender] = counted.get(sender, 0) + n
-    if counted:
-        senders = " and ".join(f"{n} {name}" for name, n in counted.items())
+        flow_counts[sender] = flow_counts.get(sender, 0) + n
+    if flow_counts:
+        senders = " and ".join(f"{n} {name}" for name, n in flow_counts.items())
         long = "long transfer" if link.flows == 1 else "long transfers"
-        parts.append(f"{link.flows} {long} ({senders})")
+        clauses.append(f"{link.flows} {long} ({senders})")
     if "web" in link.traffic:
         clients, reading = readers(link)
         people = "one person" if clients == 1 else f"{clients} people"
-        parts.append(f"web pages for {people}, each read for {reading:.3g} s")
+        clauses.append(f"web pages for {people}, each read for {reading:.3g} s")
     if "incast" in link.traffic:
-        parts.append(
+        clauses.append(
             f"a client that asks {racks.SERVERS} servers at once for {racks.ANSWER_BYTES // 1000} kB each, waits for "
             f"the last answer and then for {think_s(link) * 1e3:.3g} ms"
         )
     if "voice" in link.traffic:
         call = f"a call with {calls.said(link.adapt)}" if link.adapt else f"a voice call of {CALL_BPS // 1000} kbit/s"
-        parts.append(call)
+        clauses.append(call)
     if STREAM in link.traffic:
-        parts.append(f"a live stream: {calls.streamed(link.adapt)}")
-    return parts
+        clauses.append(f"a live stream: {calls.streamed(link.adapt)}")
+    return clauses

@@ -69,37 +69,37 @@ def first(answer: Comparison) -> str:
     places = answer.ranking.places
     if len(answer.seeds) < 2:
         return "One seed gives no interval: nothing here is called better. Ask for --replications 5."
-    leading = [p for p in places if p.rank == 1]
-    unranked = [p.queue for p in places if not p.rank]
-    if len(leading) + len(unranked) == len(places):
+    leaders_placed = [p for p in places if p.rank == 1]
+    unranked_queues = [p.queue for p in places if not p.rank]
+    if len(leaders_placed) + len(unranked_queues) == len(places):
         return "No discipline is better than another here: no difference is both clear and large enough to matter."
-    top = leading[0]
-    if len(leading) == 1:
-        said = (
-            f"{top.queue} comes first: better than another discipline in {top.better} of {top.of} comparisons, "
-            f"worse in {top.worse}."
+    leader = leaders_placed[0]
+    if len(leaders_placed) == 1:
+        sentence = (
+            f"{leader.queue} comes first: better than another discipline in {leader.better} of {leader.of} "
+            f"comparisons, worse in {leader.worse}."
         )
     else:
-        leaders = joined([p.queue for p in leading], "and")
-        said = f"{leaders} share the first place: they have equal scores (how often better minus how often worse)."
-    if not unranked:
-        return said
-    where = answer.candidates[unranked[0]].where
-    return f"{said} {joined(unranked, 'and')} ({where}) are compared, but have no place."
+        leaders = joined([p.queue for p in leaders_placed], "and")
+        sentence = f"{leaders} share the first place: they have equal scores (how often better minus how often worse)."
+    if not unranked_queues:
+        return sentence
+    where = answer.candidates[unranked_queues[0]].where
+    return f"{sentence} {joined(unranked_queues, 'and')} ({where}) are compared, but have no place."
 
 
 def against(answer: Comparison) -> str:
     """The measures by which the first is better than drop-tail. If drop-tail is first or missing, the first is compared
     with the last."""
-    r = answer.ranking
-    top, last = r.places[0].queue, [p for p in r.places if p.rank][-1].queue
-    other = "droptail" if "droptail" in answer.candidates and top != "droptail" else last
-    parts = []
-    for m in r.measures:
-        if any(d.measure == m.name and d.better == top and other in (d.a, d.b) for d in r.differences):
-            mine, its = (quantity(m.unit, r.estimate(m.name, q).mean, 3) for q in (top, other))
-            parts.append(f"{m.title} {mine} instead of {its}")
-    return f"{top} against {other}: {'; '.join(parts)}." if parts else ""
+    ranking = answer.ranking
+    leader, last = ranking.places[0].queue, [p for p in ranking.places if p.rank][-1].queue
+    rival = "droptail" if "droptail" in answer.candidates and leader != "droptail" else last
+    clauses = []
+    for m in ranking.measures:
+        if any(d.measure == m.name and d.better == leader and rival in (d.a, d.b) for d in ranking.differences):
+            mine, its = (quantity(m.unit, ranking.estimate(m.name, q).mean, 3) for q in (leader, rival))
+            clauses.append(f"{m.title} {mine} instead of {its}")
+    return f"{leader} against {rival}: {'; '.join(clauses)}." if clauses else ""
 
 
 def by_measure(answer: Comparison) -> list[tuple[str, str]]:

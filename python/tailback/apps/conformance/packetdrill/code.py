@@ -40,22 +40,22 @@ def evaluate(expr: Any, of: Callable[[str], int], line: int) -> int:
         return expr
     if isinstance(expr, str):
         return of(expr)
-    first, *rest = expr
-    if first == "compare":
-        values = [evaluate(e, of, line) for e in rest[::2]]
-        return int(all(_TWO[o](a, b) for o, (a, b) in zip(rest[1::2], pairwise(values), strict=True)))
-    if first == "and":
-        return evaluate(rest[0], of, line) and evaluate(rest[1], of, line)
-    if first == "or":
-        return evaluate(rest[0], of, line) or evaluate(rest[1], of, line)
-    values = [evaluate(e, of, line) for e in rest]
+    operator, *operands = expr
+    if operator == "compare":
+        values = [evaluate(e, of, line) for e in operands[::2]]
+        return int(all(_TWO[o](a, b) for o, (a, b) in zip(operands[1::2], pairwise(values), strict=True)))
+    if operator == "and":
+        return evaluate(operands[0], of, line) and evaluate(operands[1], of, line)
+    if operator == "or":
+        return evaluate(operands[0], of, line) or evaluate(operands[1], of, line)
+    values = [evaluate(e, of, line) for e in operands]
     if len(values) == 1:
-        return _ONE[first](values[0])
-    if first in ("/", "//", "%") and values[1] == 0:
-        raise Refused(line, first, "this divides by 0")
-    value = _TWO[first](*values)
+        return _ONE[operator](values[0])
+    if operator in ("/", "//", "%") and values[1] == 0:
+        raise Refused(line, operator, "this divides by 0")
+    value = _TWO[operator](*values)
     if abs(value) > _MOST:
-        raise Refused(line, first, "this number is too large")
+        raise Refused(line, operator, "this number is too large")
     return value
 
 

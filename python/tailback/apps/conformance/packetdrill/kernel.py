@@ -57,12 +57,12 @@ def on_kernel(file: Path, includes: Path | None, out: Path | None, beside: bool 
     """Plays a script on this kernel. `out` is the folder for the capture of a failed script. Raises NoKernel."""
     job = Job(str(file), str(includes) if includes else None, str(out) if out else None, beside)
     words = [sys.executable, "-m", "tailback.apps.conformance.packetdrill.kernel"]
-    finished = subprocess.run(words, input=msgspec.json.encode(job), capture_output=True, check=False)
-    if finished.returncode:
-        last_line = finished.stderr.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]
-        why = last_line or f"it ended with status {finished.returncode}"
+    process = subprocess.run(words, input=msgspec.json.encode(job), capture_output=True, check=False)
+    if process.returncode:
+        last_line = process.stderr.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]
+        why = last_line or f"it ended with status {process.returncode}"
         raise NoKernel(f"this kernel cannot be tried: {why}; `tailback doctor` says what is missing")
-    return msgspec.json.decode(finished.stdout, type=ScriptOutcome)
+    return msgspec.json.decode(process.stdout, type=ScriptOutcome)
 
 
 def main() -> None:
@@ -93,10 +93,10 @@ class KernelHost:
     """One connection of the kernel."""
 
     def __init__(self, script: Script) -> None:
-        known = _sets_receive_buffer(script)
-        self.compares = Compares(push=True, window=known, syn_options=True, scale=known)
+        buffer_is_set = _sets_receive_buffer(script)
+        self.compares = Compares(push=True, window=buffer_is_set, syn_options=True, scale=buffer_is_set)
         self.notes: list[str] = []
-        if not known:
+        if not buffer_is_set:
             self.notes.append("windows of this kernel are not compared: the script does not set its receive buffer")
         self.frames: list[capture.Frame] = []
         self._device = _lay_out(script)
@@ -130,18 +130,18 @@ class KernelHost:
         """Takes the next packet of the device; False at the end of the time."""
         while True:
             try:
-                data = os.read(self._device, 65_535)
+                packet = os.read(self._device, 65_535)
             except BlockingIOError:
                 seconds_left = (until_ns - self.now_ns) / 1e9
                 if seconds_left <= 0:
                     return False
                 select.select([self._device], [], [], seconds_left)
                 continue
-            now = self.now_ns
-            heard = packets.read(data)
+            now_ns = self.now_ns
+            heard = packets.read(packet)
             if heard and heard.destination == capture.REMOTE:
-                self.frames.append((now, data, ""))
-                self._unread.append(self._sent(now, heard))
+                self.frames.append((now_ns, packet, ""))
+                self._unread.append(self._sent(now_ns, heard))
                 return True
 
     def _sent(self, now: int, p: packets.FromKernel) -> SentPacket:

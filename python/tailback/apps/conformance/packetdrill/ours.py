@@ -78,11 +78,11 @@ class OurHost:
         for s in self._core.take():
             letters = "".join(letter for letter, name in FLAGS.items() if name in s.flags)
             ack = s.ack if "ack" in s.flags else None
-            sent = SentPacket(s.at, letters, s.seq, s.payload, ack, s.ecn, None, s.stamps, tuple(s.blocks))
+            packet = SentPacket(s.at, letters, s.seq, s.payload, ack, s.ecn, None, s.stamps, tuple(s.blocks))
             if s.counts is not None:
-                sent = replace(sent, counts=tuple(zip(_FIELDS, s.counts, strict=False)))
-            self._unread.append(sent)
-            self.packets.append((s.at, False, sent))
+                packet = replace(packet, counts=tuple(zip(_FIELDS, s.counts, strict=False)))
+            self._unread.append(packet)
+            self.packets.append((s.at, False, packet))
 
     def arrive(self, packet: Packet, echo: int | None) -> None:
         flags = sorted(names_of_flags(packet.flags) - {"psh"})
@@ -163,11 +163,11 @@ class OurHost:
 
     def _receive(self, call: Call) -> Returned | None:
         self._own(call)
-        arrived, ended = self._core.received()
+        arrived_bytes, is_ended = self._core.received()
         if self._reads_nothing:
             return Returned(0)
-        count = min(number_at(call, 2), arrived - self._read)
-        if count == 0 and not ended and number_at(call, 2):
+        count = min(number_at(call, 2), arrived_bytes - self._read)
+        if count == 0 and not is_ended and number_at(call, 2):
             return None if self._waits else Returned(-1, "EAGAIN")
         if "MSG_PEEK" not in names_at(call, 3):
             self._read += count

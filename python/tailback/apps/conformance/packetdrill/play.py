@@ -115,10 +115,10 @@ class Expected:
 
     def at_wrong_time(self, sent: Sequence[SentPacket]) -> str:
         """The time at which the segment was sent, if that was early or late."""
-        early, late = sent[0].at_ns, sent[-1].at_ns
-        if self.at - self.tolerance <= early and late <= self.to + self.tolerance:
+        first_ns, last_ns = sent[0].at_ns, sent[-1].at_ns
+        if self.at - self.tolerance <= first_ns and last_ns <= self.to + self.tolerance:
             return ""
-        when = _ms(early) if early == late else f"{_ms(early)} to {_ms(late)}"
+        when = _ms(first_ns) if first_ns == last_ns else f"{_ms(first_ns)} to {_ms(last_ns)}"
         return f"it was sent at {when}, tolerance {_ms(self.tolerance)}"
 
     def is_near(self, sent: Sequence[SentPacket]) -> bool:
@@ -151,17 +151,17 @@ class Player:
         """Plays all steps. Raises Differs at the first failed step, and Refused at a step that the subject does not
         have."""
         for step in self.script.steps:
-            at, to = self._times(step)
+            from_ns, to_ns = self._times(step)
             try:
                 if step.sends:
-                    self._expect(step, step.sends, at, to)
+                    self._expect(step, step.sends, from_ns, to_ns)
                 else:
-                    self._pass_to(at)
-                    self._do(step, at)
+                    self._pass_to(from_ns)
+                    self._do(step, from_ns)
             except Refused as e:
                 raise Refused(e.line or step.line, e.word, e.what) from None
             if step.clock != "any" or step.commands is None:
-                self._before, self._before_ns = step, at
+                self._before, self._before_ns = step, from_ns
         if self._blocked:
             self._finish_blocked(self._blocked[2] + self.script.tolerance_ns)
         if self._at_wrong_time:
@@ -169,16 +169,16 @@ class Player:
 
     def _times(self, step: Step) -> tuple[int, int]:
         """The due time of a step on the subject's clock."""
-        now = self.subject.now_ns
+        now_ns = self.subject.now_ns
         if step.clock == "any":
-            return now, now + _PATIENCE_NS
+            return now_ns, now_ns + _PATIENCE_NS
         if step.clock == "at":
             if self._first_ns is None:
                 self._first_ns = step.from_ns
             return max(step.from_ns - self._first_ns, 0), max(step.to_ns - self._first_ns, 0)
         self._first_ns = self._first_ns if self._first_ns is not None else 0
         anchored = step.arrives and self._before and self._before.arrives
-        begin = self._before_ns if anchored and self._before_ns is not None else now
+        begin = self._before_ns if anchored and self._before_ns is not None else now_ns
         return begin + step.from_ns, begin + step.to_ns
 
     def _tolerance(self, at: int) -> int:
@@ -221,10 +221,10 @@ class Player:
     def _look_at_blocked(self) -> None:
         if self._blocked:
             step, call, _ = self._blocked
-            returned = self.subject.call(call)
-            if returned is not None:
+            result = self.subject.call(call)
+            if result is not None:
                 self._blocked = None
-                self._check_call(step, call, returned)
+                self._check_call(step, call, result)
 
     def _finish_blocked(self, until: int) -> None:
         """Checks that the blocking call has returned by then."""
@@ -262,34 +262,34 @@ class Player:
             return waiting
         # A blocking call may return at its time, while the player waits for another event.
         while self._blocked and self.subject.now_ns < until:
-            sent = self.subject.next_sent(min(until, self.subject.now_ns + 1_000_000))
+            packet = self.subject.next_sent(min(until, self.subject.now_ns + 1_000_000))
             self._look_at_blocked()
-            if sent:
-                return sent
+            if packet:
+                return packet
         return self.subject.next_sent(until)
 
     def _expect(self, step: Step, packet: Packet, at: int, to: int) -> None:
         tolerance = 0 if step.clock == "any" else self._tolerance(at)
         want = Expected(step, packet, at, to, tolerance, self.slack_ns if tolerance else 0)
-        pieces: list[SentPacket] = []
-        while not pieces or pieces[-1].end < packet.end:
+        segments: list[SentPacket] = []
+        while not segments or segments[-1].end < packet.end:
             came = self._next_sent(max(want.latest, self.subject.now_ns))
             if came is None:
-                raise self._differs(want, pieces, f"nothing was sent until {_ms(want.latest)}")
-            sent = self._within(came, packet)
-            begin = pieces[-1].end if pieces else packet.seq
-            pieces.append(sent)
-            is_other = sent.seq != begin or sent.end > packet.end or (packet.payload and not sent.payload)
-            if is_other or len(pieces) > _MOST_SENT:
-                raise self._differs(want, pieces)
-        why = difference(packet, pieces, self.compares) or self._stamp(packet, pieces[0])
-        if why:
-            raise self._differs(want, pieces, why)
-        if step.clock != "any" and (why := want.at_wrong_time(pieces)):
-            if not want.is_near(pieces):
-                raise self._differs(replace(want, said=want.with_time()), pieces, why)
-            self._at_wrong_time = self._at_wrong_time or Differs(step, step.line, want.with_time(), why)
-        self._note(want, pieces)
+                raise self._differs(want, segments, f"nothing was sent until {_ms(want.latest)}")
+            segment = self._within(came, packet)
+            begin = segments[-1].end if segments else packet.seq
+            segments.append(segment)
+            is_other = segment.seq != begin or segment.end > packet.end or (packet.payload and not segment.payload)
+            if is_other or len(segments) > _MOST_SENT:
+                raise self._differs(want, segments)
+        mismatch = difference(packet, segments, self.compares) or self._stamp(packet, segments[0])
+        if mismatch:
+            raise self._differs(want, segments, mismatch)
+        if step.clock != "any" and (mismatch := want.at_wrong_time(segments)):
+            if not want.is_near(segments):
+                raise self._differs(replace(want, said=want.with_time()), segments, mismatch)
+            self._at_wrong_time = self._at_wrong_time or Differs(step, step.line, want.with_time(), mismatch)
+        self._note(want, segments)
 
     def _within(self, sent: SentPacket, want: Packet) -> SentPacket:
         """In a comparison of subjects, the cut of bytes into segments does not matter: bytes beyond the step are kept
@@ -337,15 +337,15 @@ class Player:
         """The difference between a sent timestamp and the expected one."""
         if want.stamps is None or sent.stamps is None or want.any_options:
             return ""
-        value, echo = want.stamps
-        self._stamps[value] = sent.stamps[0]
+        stamp, echo = want.stamps
+        self._stamps[stamp] = sent.stamps[0]
         if self._stamp_begin is None:
-            self._stamp_begin = (value, sent.stamps[0], sent.at_ns)
+            self._stamp_begin = (stamp, sent.stamps[0], sent.at_ns)
         if echo != sent.stamps[1]:
             return f"its time stamp echoes {sent.stamps[1]}, not {echo}"
         tick = self.script.tick_ns
         passed = (sent.stamps[0] - self._stamp_begin[1]) * self.subject.tick_ns()
-        off = abs((value - self._stamp_begin[0]) * tick - passed)
+        off = abs((stamp - self._stamp_begin[0]) * tick - passed)
         if tick and off > max(self.script.tolerance_ns, self.script.tolerance_share * sent.at_ns) + tick:
             return f"its time stamp is {_ms(int(off))} off"
         return ""
@@ -370,10 +370,10 @@ class Player:
             if statement.name:
                 self.names[statement.name] = evaluate(statement.value, of, line)
                 continue
-            read = ", ".join(f"{n} = {of(n)}" for n in names(statement.value) if n.startswith(_INFO))
-            self._see(line, read)
+            readings = ", ".join(f"{n} = {of(n)}" for n in names(statement.value) if n.startswith(_INFO))
+            self._see(line, readings)
             if not evaluate(statement.value, of, line):
-                raise Differs(step, line, statement.text, read or "it does not hold")
+                raise Differs(step, line, statement.text, readings or "it does not hold")
 
 
 def shown_packet(p: Packet) -> str:

@@ -133,12 +133,12 @@ def compare(ours: ScriptOutcome, kernel: ScriptOutcome) -> Beside:
 def _pairs(ours: Sequence[Seen], kernel: Sequence[Seen]) -> list[tuple[Seen | None, Seen | None]]:
     """The actions of both subjects, in order, up to the kernel's last line."""
     last_line = kernel[-1].line if kernel else 0
-    reached = [s for s in ours if s.line <= last_line]
-    length = max(len(reached), len(kernel))
-    padded: list[tuple[Seen | None, Seen | None]] = []
+    lines_reached = [s for s in ours if s.line <= last_line]
+    length = max(len(lines_reached), len(kernel))
+    pairs: list[tuple[Seen | None, Seen | None]] = []
     for i in range(length):
-        padded.append((reached[i] if i < len(reached) else None, kernel[i] if i < len(kernel) else None))
-    return padded
+        pairs.append((lines_reached[i] if i < len(lines_reached) else None, kernel[i] if i < len(kernel) else None))
+    return pairs
 
 
 def _did(seen: Seen | None) -> str:

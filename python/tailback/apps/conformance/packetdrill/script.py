@@ -228,30 +228,30 @@ def _expand(commands: list[Command], line: int, folder: Path, more: Path | None,
     """Commands, with those of included files at the including line."""
     for command in commands:
         # A message names the line of the script; for an included file its text has the place.
-        at = line if depth else command.line
+        line_number = line if depth else command.line
         if command.include is None:
-            yield msgspec.structs.replace(command, line=at)
+            yield msgspec.structs.replace(command, line=line_number)
             continue
         if depth == _MOST_INCLUDED:
-            raise Refused(at, command.include, "files include each other too deeply")
-        path = _find(command.include, folder, more, at)
+            raise Refused(line_number, command.include, "files include each other too deeply")
+        path = _find(command.include, folder, more, line_number)
         try:
             rows = msgspec.convert(_read(path, _core.read_packetdrill_commands), list[Command], strict=False)
         except Refused as e:
-            raise Refused(at, command.include, f"in {path}: {e}") from None
-        yield from _expand(rows, at, path.parent, more, depth + 1)
+            raise Refused(line_number, command.include, f"in {path}: {e}") from None
+        yield from _expand(rows, line_number, path.parent, more, depth + 1)
 
 
 def _find(name: str, folder: Path, more: Path | None, line: int) -> Path:
-    places = [folder / name] + ([more / Path(name).name] if more else [])
-    for place in places:
+    candidates = [folder / name] + ([more / Path(name).name] if more else [])
+    for place in candidates:
         if place.is_file():
             return place
     # The name may have characters that no path can have.
-    looked = plain(" and ".join(os.path.abspath(p) for p in places))
+    searched_places = plain(" and ".join(os.path.abspath(p) for p in candidates))
     raise Refused(
         line,
         name,
-        f"this included file is missing (looked for {looked}). Scripts of packetdrill set their kernel up in it: copy "
-        "it there from the repository of the script, or say with --include FOLDER where it is",
+        f"this included file is missing (looked for {searched_places}). Scripts of packetdrill set their kernel up in "
+        "it: copy it there from the repository of the script, or say with --include FOLDER where it is",
     )

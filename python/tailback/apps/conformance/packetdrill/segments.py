@@ -118,13 +118,15 @@ def _options(want: Packet, first: SentPacket, compares: Compares) -> str:
     if (want.stamps is None) != (first.stamps is None):
         return "it has a time stamp" if first.stamps else "it has no time stamp"
     if want.has("S"):
-        for name, wanted, sent in (
+        for name, wanted_option, sent_option in (
             ("mss", want.mss, first.mss),
             ("wscale", want.scale, first.scale),
             ("sackOK", want.sack_permitted, first.sack_permitted),
         ):
-            if wanted != sent and (name != "wscale" or compares.scale or wanted is None or sent is None):
-                return f"its {name} is {sent}"
+            if wanted_option != sent_option and (
+                name != "wscale" or compares.scale or wanted_option is None or sent_option is None
+            ):
+                return f"its {name} is {sent_option}"
         return ""
     if tuple(tuple(b) for b in want.sack) != first.sack:
         blocks = " ".join(f"{a}:{b}" for a, b in first.sack)

@@ -120,7 +120,7 @@ def setup(script: Script) -> Setup:
     """A sender for a script. Raises Refused for a setting that cannot be expressed."""
     notes: dict[str, None] = {}
     tcp, ecn_of_clients, mss = dict(BASE), False, script.mtu - _HEADERS
-    scaling = True
+    is_scaled = True
     passive = any(True for _ in script.calls("listen"))
     for line, command in commands(script):
         for name, value, note in _of_command(command, line):
@@ -135,7 +135,7 @@ def setup(script: Script) -> Setup:
             if command.set[1] == "4" and not passive:
                 tcp["accurate_ecn"] = "off"
         if command.set and command.set[0] == PREFIX + "tcp_window_scaling":
-            scaling = command.set[1] != "0"
+            is_scaled = command.set[1] != "0"
     if not tcp.pop("option", True) and tcp.get("accurate_ecn") == "option":
         tcp["accurate_ecn"] = "ace"
     for _, call in script.calls("setsockopt"):
@@ -150,7 +150,7 @@ def setup(script: Script) -> Setup:
     if tcp["ecn"] == "on" and not passive and not ecn_of_clients:
         # With a value of 2, the default, a host does not request ECN but agrees to it.
         tcp["ecn"] = "off"
-    shift = _agree(script, tcp, mss, scaling)
+    shift = _agree(script, tcp, mss, is_scaled)
     _check_control(script, tcp)
     return Setup(tcp, passive, shift, list(notes))
 
@@ -184,15 +184,15 @@ def _check_control(script: Script, tcp: dict[str, Any]) -> None:
 def commands(script: Script) -> Iterator[tuple[int, Command]]:
     """The settings of the connection, which are before the first segment. Raises Refused for a later setting, unless no
     segment or call follows the setting."""
-    begun = carried = False
+    begun = has_carried_data = False
     last_step = max((i for i, s in enumerate(script.steps) if s.arrives or s.sends or s.call), default=0)
     for i, step in enumerate(script.steps):
         begun = begun or step.arrives is not None or step.sends is not None
-        carried = carried or (step.sends is not None and not step.sends.has("S"))
+        has_carried_data = has_carried_data or (step.sends is not None and not step.sends.has("S"))
         for command in step.commands or []:
             if not begun:
                 yield command.line, command
-            elif command.set and command.set[0] == PREFIX + "tcp_ecn_option" and not carried:
+            elif command.set and command.set[0] == PREFIX + "tcp_ecn_option" and not has_carried_data:
                 # Before this only SYNs had the option, and options of SYNs are not compared.
                 yield command.line, command
             elif i < last_step and (command.set or command.route):
@@ -242,14 +242,14 @@ def _number(text: str) -> Any:
 
 
 def _of_route(words: list[str], line: int) -> Iterator[tuple[str, Any, str]]:
-    at = 2
-    while at < len(words):
-        word = words[at]
-        value = words[at + 1] if at + 1 < len(words) else ""
+    i = 2
+    while i < len(words):
+        word = words[i]
+        value = words[i + 1] if i + 1 < len(words) else ""
         if word in ("mtu", "advmss"):
             if value == "lock":
-                at += 1
-                value = words[at + 1] if at + 1 < len(words) else ""
+                i += 1
+                value = words[i + 1] if i + 1 < len(words) else ""
             if not value.isdecimal() or len(value) > 5:
                 raise Refused(line, f"{word} {value}"[:60], "write a whole number of bytes")
             yield "mss", int(value) - (_HEADERS if word == "mtu" else 0), ""
@@ -258,4 +258,4 @@ def _of_route(words: list[str], line: int) -> Iterator[tuple[str, Any, str]]:
             yield parameter, form.format(value), ""
         elif word not in _ROUTE_WITHOUT:
             raise Refused(line, word, "of a route only initcwnd, rto_min, mtu and advmss are read")
-        at += 2
+        i += 2

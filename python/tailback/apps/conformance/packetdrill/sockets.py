@@ -59,10 +59,10 @@ class Sockets:
         return tcp_info.linux(self._last)
 
     def _of(self, call: Call) -> socket.socket:
-        number = number_at(call, 0)
-        if number not in self._open:
-            raise Refused(0, call.name, f"{number} is no open socket of this script")
-        return self._open[number]
+        descriptor = number_at(call, 0)
+        if descriptor not in self._open:
+            raise Refused(0, call.name, f"{descriptor} is no open socket of this script")
+        return self._open[descriptor]
 
     def _keep(self, number: int, s: socket.socket, waits: bool) -> None:
         s.setblocking(False)
@@ -151,14 +151,14 @@ class Sockets:
     def _setsockopt(self, call: Call) -> Returned:
         level, option, value = _bits(call, 1), _bits(call, 2), call.arguments[3] if len(call.arguments) > 3 else 0
         first = value[0] if isinstance(value, list) and value else value
-        packed: int | bytes
+        option_bytes: int | bytes
         if isinstance(first, str):
-            packed = first.encode()
+            option_bytes = first.encode()
         elif isinstance(first, dict):
-            packed = struct.pack("ii", int(first.get("onoff", 0)), int(first.get("linger", 0)))
+            option_bytes = struct.pack("ii", int(first.get("onoff", 0)), int(first.get("linger", 0)))
         else:
-            packed = _constant(first, call.name)
-        self._of(call).setsockopt(level, option, packed)
+            option_bytes = _constant(first, call.name)
+        self._of(call).setsockopt(level, option, option_bytes)
         return Returned(0)
 
     def _getsockopt(self, call: Call) -> Returned:
@@ -176,11 +176,11 @@ class Sockets:
         import fcntl
         import termios
 
-        asked = {"SIOCINQ": termios.FIONREAD, "FIONREAD": termios.FIONREAD, "SIOCOUTQ": termios.TIOCOUTQ}
-        name = next((n for n in flat_names(call) if n in asked), None)
+        requests = {"SIOCINQ": termios.FIONREAD, "FIONREAD": termios.FIONREAD, "SIOCOUTQ": termios.TIOCOUTQ}
+        name = next((n for n in flat_names(call) if n in requests), None)
         if name is None:
-            raise Refused(0, call.name, f"of ioctl only {', '.join(asked)} are played")
-        (value,) = struct.unpack("i", fcntl.ioctl(self._of(call), asked[name], b"\0" * 4))
+            raise Refused(0, call.name, f"of ioctl only {', '.join(requests)} are played")
+        (value,) = struct.unpack("i", fcntl.ioctl(self._of(call), requests[name], b"\0" * 4))
         return Returned(0, out={2: value})
 
 
@@ -189,10 +189,10 @@ def _constant(value: object, name: str) -> int:
         return value
     total = 0
     for word in value if isinstance(value, tuple) else ():
-        found = _MORE.get(word, getattr(socket, word, None))
-        if not isinstance(found, int):
+        constant = _MORE.get(word, getattr(socket, word, None))
+        if not isinstance(constant, int):
             raise Refused(0, str(word), "this constant is not known here")
-        total |= int(found)
+        total |= int(constant)
     if not isinstance(value, tuple):
         raise Refused(0, name, f"{value!r} is no number"[:120])
     return total

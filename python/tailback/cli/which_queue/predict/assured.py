@@ -227,7 +227,7 @@ def allocation_command(
     from tailback.cli import source
 
     loaded = source.read(scenario, overrides)
-    shares, promised = asked(lambda: of_scenario(loaded, headroom, groups))
+    shares, demands = asked(lambda: of_scenario(loaded, headroom, groups))
     if as_json:
         rows = [
             {"flow": name, **{f"{c}_bps": float(getattr(s, c)) for c in ("green", "yellow", "red", "total")}}
@@ -236,7 +236,7 @@ def allocation_command(
         click.echo(json_text({"headroom": float(headroom), "flows": rows}, indent=2))
         return
     click.echo(f"headroom {float(headroom):g}: the rate of a link is divided by this\n")
-    _print_shares(shares, promised)
+    _print_shares(shares, demands)
 
 
 def of_scenario(
