@@ -206,13 +206,13 @@ def lines(setup: Setup) -> Lines:
         return Lines(setup.discipline, why_not=why, instead=instead)
     make, remarks = (_shaping, _SHAPING_REMARKS) if setup.form.shapes else (_below_htb, _HTB_REMARKS)
     comment = "Incoming packets pass through this device, where they can wait."
-    from_ifb = (Line(text, "" if i else comment) for i, text in enumerate(intermediate(setup.wan, setup.ifb)))
+    ifb_lines = (Line(text, "" if i else comment) for i, text in enumerate(intermediate(setup.wan, setup.ifb)))
     tc_words_of = {direction: setup.written(direction) for direction in ("up", "down")}
     nat = (_NAT_REMARK,) if "nat" in tc_words_of["up"].words else ()
     return Lines(
         setup.discipline,
         up=make(setup, "up", tc_words_of["up"]),
-        down=(*from_ifb, *make(setup, "down", tc_words_of["down"])),
+        down=(*ifb_lines, *make(setup, "down", tc_words_of["down"])),
         undo=(
             Line(f"tc qdisc del dev {setup.wan} root", "Run these also before you paste the lines a second time."),
             Line(f"tc qdisc del dev {setup.wan} ingress"),

@@ -152,36 +152,36 @@ def _left_over(paste: Paste, number: int, words: list[str]) -> bool:
 
 def _words(paste: Paste, line: str) -> Iterator[str | None]:
     """The words of a line; None marks the end of a command."""
-    i, word, skip = 0, None, False
-    while i < len(line):
-        c = line[i]
+    position, word, skip = 0, None, False
+    while position < len(line):
+        c = line[position]
         if c in " \t":
             if word is not None and not skip:
                 yield word
             skip = skip and word is None
-            word, i = None, i + 1
+            word, position = None, position + 1
             continue
         if word is None and c == "#":
             break
-        if word is None and (found := _REDIRECTION.match(line, i)):
+        if word is None and (found := _REDIRECTION.match(line, position)):
             # The target is the next word, unless it is a number.
-            i, skip = found.end(), found[0][-1] in "<>"
+            position, skip = found.end(), found[0][-1] in "<>"
             continue
         if c in ";|&()\n":
             if word is not None and not skip:
                 yield word
             yield None
-            word, skip, i = None, False, i + 1
-            if line[i - 1 : i + 1] == "||":
+            word, skip, position = None, False, position + 1
+            if line[position - 1 : position + 1] == "||":
                 yield _ELSE
-                i += 1
+                position += 1
             continue
         if c in "<>":
             if word is not None:
                 yield word
             word = None
             continue
-        piece, i = _piece(paste, line, i)
+        piece, position = _piece(paste, line, position)
         if c == "$" and (fields := piece.split()) != [piece]:
             # A shell splits the value of a variable into words if it has no quotes.
             for part in fields[:-1]:
@@ -256,13 +256,13 @@ def _sum(paste: Paste, text: str) -> str:
             break
         text = expanded[:MOST_VALUE]
     tokens: list[str] = []
-    i = 0
-    while i < len(text.rstrip()):
-        token = _ARITHMETIC.match(text, i)
+    position = 0
+    while position < len(text.rstrip()):
+        token = _ARITHMETIC.match(text, position)
         if token is None or len(tokens) > 64:
             raise TcError("the sum in $((...)) has a variable that is not a whole number; write the value in its place")
         tokens.append(token[1])
-        i = token.end()
+        position = token.end()
     total = _Sum(tokens).total()
     if abs(total) >= 1 << 63:
         raise TcError("the sum in $((...)) is larger than a shell can count; write the value in its place")

@@ -131,12 +131,12 @@ def put(tree: Tree, one: Statement, leave: Callable[[str, str, int], None]) -> N
         place = one.parent or "root"
         if not one.kind:
             raise TcError("a qdisc without a kind; write one such as fq_codel")
-        present = device.qdiscs.get(place)
-        if one.verb == "change" and present is not None and present.kind == one.kind:
-            one = Statement(one.line, *_same(one), (*present.words, *one.words), one.stab or present.stab)
-        elif one.verb == "add" and present is not None:
-            raise TcError(f"{present.kind} stands at {place} already, so that the kernel refuses it; write replace")
-        elif place == "root" and present is not None:
+        old_qdisc = device.qdiscs.get(place)
+        if one.verb == "change" and old_qdisc is not None and old_qdisc.kind == one.kind:
+            one = Statement(one.line, *_same(one), (*old_qdisc.words, *one.words), one.stab or old_qdisc.stab)
+        elif one.verb == "add" and old_qdisc is not None:
+            raise TcError(f"{old_qdisc.kind} stands at {place} already, so that the kernel refuses it; write replace")
+        elif place == "root" and old_qdisc is not None:
             for other in [a for a in device.qdiscs if a not in ("root", "ingress")]:
                 del device.qdiscs[other]
             device.classes.clear()

@@ -80,86 +80,88 @@ def _words(given: Given) -> list[tuple[int, list[str]]]:
     def value(found: re.Match[str]) -> str:
         return variables.get(found[1], found[0])
 
-    made = []
+    line_words = []
     for number, line in enumerate(given.lines, 1):
         variables |= commands(line).variables
         filled = re.sub(r"\$\{?(\w+)\}?", value, line.partition(" #")[0])[:2000]
         words = filled.replace('"', "").replace("'", "").split()
         if words and not filled.startswith("#"):
-            made.append((number, words))
-    return made
+            line_words.append((number, words))
+    return line_words
 
 
 def _lines(given: Given, notes: Notes) -> list[str]:
-    made: list[str] = []
+    commands: list[str] = []
     device, directions = "", dict[str, Params]()
     defaults = dict[str, Params]()
-    nested = 0
+    group_depth = 0
 
     def done() -> None:
         for way, params in directions.items():
-            made.extend(lines(device, way, params, defaults.get(way, Params())))
+            commands.extend(lines(device, way, params, defaults.get(way, Params())))
 
-    for number, words in _words(given):
+    for line_number, words in _words(given):
         if words[0].startswith("interface") and len(words) > 3:
             done()
-            device, defaults, nested = words[1], {}, 0
+            device, defaults, group_depth = words[1], {}, 0
             way_names = ("output", "input") if words[3] in ("bidirectional", "both") else (words[3],)
-            directions = {way: _params(words[4:], way, None, notes, number) for way in way_names}
+            directions = {way: _params(words[4:], way, None, notes, line_number) for way in way_names}
             for way, params in directions.items():
                 if params.rate is None:
-                    raise TcError(f"line {number}: interface {way} without a rate; write rate 20mbit")
-                notes.say(f"interface {way}", f"rate {params.rate:.0f}bps", number)
+                    raise TcError(f"line {line_number}: interface {way} without a rate; write rate 20mbit")
+                notes.say(f"interface {way}", f"rate {params.rate:.0f}bps", line_number)
         elif words[0] == "class":
             name = words[2] if words[1:2] == ["group"] and len(words) > 2 else (words[1] if len(words) > 1 else "")
-            nested += (words[1:2] == ["group"]) - 2 * (words[1:3] == ["group", "end"])
-            if name == DEFAULT and nested <= 0:
-                defaults = {way: _params(words[2:], way, p.rate, notes, number) for way, p in directions.items()}
+            group_depth += (words[1:2] == ["group"]) - 2 * (words[1:3] == ["group", "end"])
+            if name == DEFAULT and group_depth <= 0:
+                defaults = {way: _params(words[2:], way, p.rate, notes, line_number) for way, p in directions.items()}
             elif name != "end":
                 shapers.leave(
                     notes,
                     "a class",
                     "its packets are chosen by matches, which a scenario does not have; other packets are in the "
                     "default class",
-                    number,
+                    line_number,
                 )
         elif words[0] in ("match", "match4", "match6", "match46", "server", "client"):
-            shapers.leave(notes, words[0], "the simulator's flows are not told apart by addresses and ports", number)
+            shapers.leave(
+                notes, words[0], "the simulator's flows are not told apart by addresses and ports", line_number
+            )
         elif "=" not in words[0]:
-            shapers.leave(notes, "a line", "it has no interface and no class", number)
+            shapers.leave(notes, "a line", "it has no interface and no class", line_number)
     done()
-    return made
+    return commands
 
 
 def _params(words: list[str], way: str, base: float | None, notes: Notes, line: int) -> Params:
     """Reads the words behind an interface or a class. `input` and `output` give the direction of the words that
     follow."""
-    params, current, remaining = Params(), way, list(words)
-    while remaining:
-        word = remaining.pop(0)
+    params, current_way, words_left = Params(), way, list(words)
+    while words_left:
+        word = words_left.pop(0)
         if word in ("input", "output"):
-            current = word
-        elif word in ("rate", "commit", "min", "ceil", "max", "minrate") and remaining:
-            value = _speed(remaining.pop(0), base, line)
-            if current == way and word in ("ceil", "max"):
-                params.ceil = value
-            elif current == way and word != "minrate":
-                params.rate = value
-        elif word == "qdisc" and remaining:
-            params.qdisc = remaining.pop(0)
+            current_way = word
+        elif word in ("rate", "commit", "min", "ceil", "max", "minrate") and words_left:
+            speed = _speed(words_left.pop(0), base, line)
+            if current_way == way and word in ("ceil", "max"):
+                params.ceil = speed
+            elif current_way == way and word != "minrate":
+                params.rate = speed
+        elif word == "qdisc" and words_left:
+            params.qdisc = words_left.pop(0)
         elif _QDISCS.fullmatch(word):
             params.qdisc = word
-        elif word == "options" and remaining:
+        elif word == "options" and words_left:
             shapers.leave(notes, "options of a qdisc", "give them to tc by hand", line)
             break
-        elif word == "adsl" and len(remaining) > 1:
-            params.stab |= _adsl(remaining.pop(0), remaining.pop(0), line)
+        elif word == "adsl" and len(words_left) > 1:
+            params.stab |= _adsl(words_left.pop(0), words_left.pop(0), line)
         elif word in ("ethernet", "atm"):
             params.stab["linklayer"] = word
-        elif word in ("linklayer", "overhead", "mpu", "mtu", "tsize") and remaining:
-            params.stab[word] = remaining.pop(0)
-        elif word in ("burst", "cburst", "quantum", "r2q", "prio") and remaining:
-            shapers.leave(notes, f"{word} {remaining.pop(0)}", "tc's default is taken", line)
+        elif word in ("linklayer", "overhead", "mpu", "mtu", "tsize") and words_left:
+            params.stab[word] = words_left.pop(0)
+        elif word in ("burst", "cburst", "quantum", "r2q", "prio") and words_left:
+            shapers.leave(notes, f"{word} {words_left.pop(0)}", "tc's default is taken", line)
         elif word not in ("balanced", "priority"):
             shapers.leave(notes, word, "it is no known word of an interface or a class", line)
     return params
@@ -186,23 +188,25 @@ def _adsl(where: str, what: str, line: int) -> dict[str, str]:
 def lines(device: str, way: str, whole: Params, default: Params) -> list[str]:
     """The commands of `tc` for one direction."""
     device_of_way = f"{device}-ifb"[:15] if way == "input" else device
-    top = _kbit(whole.rate)
+    rate_kbit = _kbit(whole.rate)
     ceil = _kbit(min(c for c in (default.ceil, whole.ceil, whole.rate) if c is not None))
-    rate = max(_kbit(default.rate or 0), top // LEAST_PART, 1)
+    rate = max(_kbit(default.rate or 0), rate_kbit // LEAST_PART, 1)
     stab = " ".join(f"{k} {v}" for k, v in whole.stab.items())
     stab = f"stab {stab} " if "linklayer" in whole.stab else ""
     qdisc = default.qdisc or whole.qdisc or QDISC
     least = f"htb rate {rate}kbit ceil {ceil}kbit quantum 1500"
-    made = [
+    commands = [
         *(intermediate(device, device_of_way) if way == "input" else ()),
         f"tc qdisc add dev {device_of_way} root handle 1: {stab}htb default {DEFAULT_CLASS}",
-        f"tc class add dev {device_of_way} parent 1: classid 1:1 htb rate {top}kbit quantum 1500",
+        f"tc class add dev {device_of_way} parent 1: classid 1:1 htb rate {rate_kbit}kbit quantum 1500",
         f"tc class add dev {device_of_way} parent 1:1 classid 1:{DEFAULT_CLASS} {least}",
     ]
     if qdisc != "none":
         fair = " perturb 10 quantum 1500" if qdisc.startswith("sf") else ""
-        made.append(f"tc qdisc add dev {device_of_way} parent 1:{DEFAULT_CLASS} handle {DEFAULT_CLASS}: {qdisc}{fair}")
-    return made
+        commands.append(
+            f"tc qdisc add dev {device_of_way} parent 1:{DEFAULT_CLASS} handle {DEFAULT_CLASS}: {qdisc}{fair}"
+        )
+    return commands
 
 
 def _kbit(bits: float | None) -> int:

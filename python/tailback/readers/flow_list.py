@@ -64,10 +64,10 @@ class FlowList:
 
     @property
     def pairs(self) -> dict[tuple[int, int], list[Flow]]:
-        made: dict[tuple[int, int], list[Flow]] = {}
+        flows_of_pair: dict[tuple[int, int], list[Flow]] = {}
         for f in self.flows:
-            made.setdefault((f.source, f.destination), []).append(f)
-        return made
+            flows_of_pair.setdefault((f.source, f.destination), []).append(f)
+        return flows_of_pair
 
 
 def recognises(given: Given) -> bool:
@@ -81,11 +81,11 @@ def read(given: Given) -> Reading:
     notes = Notes()
     rows = _htsim(given, notes)
     if rows is None:
-        found = table(given)
-        columns = _columns(found, given) if found is not None else None
-        if found is None or columns is None:
+        table_found = table(given)
+        columns = _columns(table_found, given) if table_found is not None else None
+        if table_found is None or columns is None:
             raise ReadError("it is no list of flows", "give source, destination, bytes and time", name=given.name)
-        rows = _rows(found, columns, given, notes)
+        rows = _rows(table_found, columns, given, notes)
     if not rows:
         raise ReadError("no flow has a size and a time", "give source, destination, bytes and time", name=given.name)
     if len(rows) > _MOST_FLOWS:
@@ -97,19 +97,19 @@ def read(given: Given) -> Reading:
         for a, b, size, at in rows
     ]
     flows.sort(key=lambda f: f.at_s)
-    made = FlowList(tuple(flows), len(hosts))
+    flow_list = FlowList(tuple(flows), len(hosts))
     if first_s:
         notes.say("beginning", f"the first flow begins at 0 s; in the list it begins at {first_s:g} s")
     notes.leave("names of hosts", "they are numbered in the order in which they appear")
     total = sum(f.size for f in flows)
     length = flows[-1].at_s
-    notes.say("flows", f"{len(flows)}, between {len(hosts)} hosts, {len(made.pairs)} pairs")
+    notes.say("flows", f"{len(flows)}, between {len(hosts)} hosts, {len(flow_list.pairs)} pairs")
     notes.say("bytes", f"{amount(float(total), 'bytes')}, mean {amount(total / len(flows), 'bytes')}")
     notes.say(
         "starts within",
         f"{amount(length, 's')}" + (f": {amount(8 * total / length, 'bit/s')} offered" if length else ""),
     )
-    usable = len(hosts) <= _MOST_HOSTS and len(made.pairs) <= _MOST_PAIRS
+    usable = len(hosts) <= _MOST_HOSTS and len(flow_list.pairs) <= _MOST_PAIRS
     steps: tuple[Next, ...] = (
         Next("tailback read FILE --write flows.toml", "write a scenario in which these flows begin at their times"),
         Next("tailback run flows.toml", "run it"),
@@ -120,10 +120,12 @@ def read(given: Given) -> Reading:
                 "tailback read FILE", f"cut the list to {_MOST_PAIRS} pairs of {_MOST_HOSTS} hosts to write a scenario"
             ),
         )
-    written = (
-        Written("a scenario in which these flows begin at their times", lambda: scenario(made)) if usable else None
+    scenario_file = (
+        Written("a scenario in which these flows begin at their times", lambda: scenario(flow_list)) if usable else None
     )
-    return Reading(KIND, f"a list of {len(flows)} flows", tuple(notes.understood), notes.left, steps, made, written)
+    return Reading(
+        KIND, f"a list of {len(flows)} flows", tuple(notes.understood), notes.left, steps, flow_list, scenario_file
+    )
 
 
 _Row = tuple[str, str, int, float]
@@ -166,24 +168,24 @@ def _rows(found: Table, at: dict[str, int], given: Given, notes: Notes) -> list[
         )
     notes.say("time", f"{word}, from the header" if head and word else "assumed: seconds")
     rows: list[_Row] = []
-    for line, row in found.rows:
-        size = number(row[at["bytes"]], found.decimal_comma)
+    for line_number, row_cells in found.rows:
+        size = number(row_cells[at["bytes"]], found.decimal_comma)
         if not 1 <= size <= 2**50:
-            notes.leave("a flow without a size that ends", "only flows of 1 B to 1 PB can be listed", line)
+            notes.leave("a flow without a size that ends", "only flows of 1 B to 1 PB can be listed", line_number)
             continue
         rows.append(
             (
-                row[at["source"]],
-                row[at["destination"]],
+                row_cells[at["source"]],
+                row_cells[at["destination"]],
                 int(size),
-                seconds(row[at["time"]], unit, found.decimal_comma, (given.name, line)),
+                seconds(row_cells[at["time"]], unit, found.decimal_comma, (given.name, line_number)),
             )
         )
-    for line in found.ragged:
-        if not (line == given.filled[0][0] and given.filled[0][1].isdigit()):
-            notes.leave("a line with another number of columns", "it is no flow", line)
+    for line_number in found.ragged:
+        if not (line_number == given.filled[0][0] and given.filled[0][1].isdigit()):
+            notes.leave("a line with another number of columns", "it is no flow", line_number)
         else:
-            notes.say("number of flows, from the first line", given.filled[0][1], line)
+            notes.say("number of flows, from the first line", given.filled[0][1], line_number)
     return rows
 
 
@@ -198,11 +200,11 @@ def _htsim(given: Given, notes: Notes) -> list[_Row] | None:
     """The connections of htsim's connection matrix; None for any other text."""
     rows: list[_Row] = []
     is_htsim = False
-    for line, text in given.filled:
+    for line_number, text in given.filled:
         hit = _HTSIM.match(text) if len(text) < 500 else None
         if hit is None:
             if is_htsim or not re.match(r"(Nodes|Connections|Triggers|Failures)\b", text):
-                notes.leave("a line that is no connection", "it has no source and destination", line)
+                notes.leave("a line that is no connection", "it has no source and destination", line_number)
             continue
         if not is_htsim:
             notes.say("form", "htsim's connection matrix")
@@ -218,7 +220,7 @@ def _htsim(given: Given, notes: Notes) -> list[_Row] | None:
             notes.leave(
                 "a connection without a size or a start",
                 "only flows that begin and end at known points can be listed",
-                line,
+                line_number,
             )
             continue
         unit = 1e-6 if "." in start[1] else 1e-12

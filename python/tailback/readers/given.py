@@ -103,14 +103,14 @@ JSON = json.JSONDecoder(parse_int=_whole)
 
 def unpacked(name: str, stream: BinaryIO, wishes: Wishes = Wishes()) -> Given:
     """The bytes of a stream, unpacked if it is gzip or bzip2. Raises ReadError if it is too long or damaged."""
-    data = _at_most(stream.read, name)
-    for magic, opened in ((_GZIP, gzip.open), (_BZIP2, bz2.open)):
-        if data.startswith(magic):
+    content = _at_most(stream.read, name)
+    for magic, opener in ((_GZIP, gzip.open), (_BZIP2, bz2.open)):
+        if content.startswith(magic):
             try:
-                data = _at_most(opened(BytesIO(data)).read, name)
+                content = _at_most(opener(BytesIO(content)).read, name)
             except (OSError, EOFError, zlib.error, ValueError) as e:
                 raise ReadError(f"the packed file is damaged ({short(e)})", "fetch it again", name=name) from None
-    return Given(name, data, wishes)
+    return Given(name, content, wishes)
 
 
 def check_lines(given: Given) -> None:
@@ -123,13 +123,13 @@ def check_lines(given: Given) -> None:
 
 def _at_most(read: Callable[[int], bytes], name: str) -> bytes:
     """All bytes of a stream. Raises ReadError if it is too long."""
-    data = read(LONGEST + 1)
+    content = read(LONGEST + 1)
     limit = LONGEST
-    if len(data) > LONGEST and data[:4] in CAPTURES:
+    if len(content) > LONGEST and content[:4] in CAPTURES:
         limit = LONGEST_CAPTURE
-        data += read(limit + 1 - len(data))
-    if len(data) > limit:
+        content += read(limit + 1 - len(content))
+    if len(content) > limit:
         raise ReadError(
             f"it is longer than {limit // 1_000_000} MB", "cut it to the part that you ask about", name=name
         )
-    return data
+    return content

@@ -81,18 +81,18 @@ def beside() -> str:
 
 def candidates(found: Reading, taken: Sequence[str] = ()) -> tuple[list[dict[str, Any]], list[str]]:
     """The queues as tables with their names, and sentences on settings that belong to the path. Raises ReadError."""
-    made: list[dict[str, Any]] = []
-    said: list[str] = []
-    wanted: dict[str, None] = {}
+    candidate_tables: list[dict[str, Any]] = []
+    sentences: list[str] = []
+    run_options: dict[str, None] = {}
     names = set(taken)
     for side in found.data.sides:
         for one in side.impair:
-            given = [f"{key.replace('_', ' ')} {value_text(value)}" for key, value in one.items() if key != "kind"]
+            parameters = [f"{key.replace('_', ' ')} {value_text(value)}" for key, value in one.items() if key != "kind"]
             options = [option for key, option in (("delay", "--rtt"), ("rate", "--rate")) if key in one]
-            wanted |= dict.fromkeys(options)
-            said.append(
-                f"netem on {side.device or 'the device'} ({', '.join(given)}) belongs to the path and is not compared"
-                + (f"; give {' and '.join(options)}" if options else "")
+            run_options |= dict.fromkeys(options)
+            sentences.append(
+                f"netem on {side.device or 'the device'} ({', '.join(parameters)}) belongs to the path and is not "
+                "compared" + (f"; give {' and '.join(options)}" if options else "")
             )
         if not side.queue:
             continue
@@ -102,13 +102,13 @@ def candidates(found: Reading, taken: Sequence[str] = ()) -> tuple[list[dict[str
             name = " ".join(filter(None, ("pasted", side.name, side.way, str(number))))
             number += 1
         names.add(name)
-        made.append({**side.queue, "name": name})
-    if not made:
-        if said:
-            remedy = f"give {' and '.join(wanted)}, or tailback run" if wanted else "tailback run takes it"
+        candidate_tables.append({**side.queue, "name": name})
+    if not candidate_tables:
+        if sentences:
+            remedy = f"give {' and '.join(run_options)}, or tailback run" if run_options else "tailback run takes it"
             raise ReadError(f"{found.title}: netem alone is a path and not a queue", remedy)
         raise ReadError(f"{found.title}: no queue is in it", "give a line with a qdisc")
-    return made, said
+    return candidate_tables, sentences
 
 
 # A scenario's link
@@ -128,27 +128,27 @@ def changes(found: Reading, scenario: _core.Scenario) -> tuple[list[str], list[s
     queues: Queues = found.data
     forward = queues.side("down") or queues.side("") or queues.side("up")
     backward = queues.side("up") if forward is not queues.side("up") else None
-    made: list[str] = []
-    said: list[str] = []
+    overrides: list[str] = []
+    sentences: list[str] = []
     unused = [s for s in queues.sides if s is not forward and s is not backward]
-    said += [f"{s.device}: only one device is put at {name}; this one is left out" for s in unused]
+    sentences += [f"{s.device}: only one device is put at {name}; this one is left out" for s in unused]
     old = link.get("queue"), link.get("reverse_queue") or link.get("queue")
-    for side, key, before in ((forward, "queue", old[0]), (backward, "reverse_queue", old[1])):
+    for side, key, old_queue in ((forward, "queue", old[0]), (backward, "reverse_queue", old[1])):
         if side is not None and side.queue:
-            made.append(f"link.{name}.{key}={inline(side.queue)}")
-        elif before is not None:
-            made.append(f"link.{name}.{key}={inline(before)}")
+            overrides.append(f"link.{name}.{key}={inline(side.queue)}")
+        elif old_queue is not None:
+            overrides.append(f"link.{name}.{key}={inline(old_queue)}")
         if side is not None:
-            said.append(_put(name, side, key))
+            sentences.append(_put(name, side, key))
     for side, prefix in ((forward, ""), (backward, "reverse_")):
         if side is not None and side.impair:
-            made.append(f"link.{name}.{prefix}impair={inline([*link.get(f'{prefix}impair', []), *side.impair])}")
-    return made, said
+            overrides.append(f"link.{name}.{prefix}impair={inline([*link.get(f'{prefix}impair', []), *side.impair])}")
+    return overrides, sentences
 
 
 def _put(name: str, side: Side, key: str) -> str:
-    way = "the way back of " if key.startswith("reverse") else ""
-    parts = [f"queue {side.name}"] if side.queue else []
-    parts += [f"a shaper of {side.rate_bps / 1e6:g} Mbps"] if side.rate_bps else []
-    parts += [str(i["kind"]) for i in side.impair]
-    return f"{side.device or 'the line'} is {way}{name}: {', '.join(parts)}"
+    way_text = "the way back of " if key.startswith("reverse") else ""
+    texts = [f"queue {side.name}"] if side.queue else []
+    texts += [f"a shaper of {side.rate_bps / 1e6:g} Mbps"] if side.rate_bps else []
+    texts += [str(i["kind"]) for i in side.impair]
+    return f"{side.device or 'the line'} is {way_text}{name}: {', '.join(texts)}"

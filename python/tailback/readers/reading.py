@@ -114,8 +114,8 @@ class Notes:
 
     @property
     def left(self) -> tuple[Left, ...]:
-        made = []
+        omissions = []
         for (what, why), lines in self._left.items():
             more = f" ({len(lines)} lines; this is the first)" if len(lines) > 1 else ""
-            made.append(Left(what, why + more, lines[0]))
-        return tuple(made)
+            omissions.append(Left(what, why + more, lines[0]))
+        return tuple(omissions)

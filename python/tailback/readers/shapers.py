@@ -60,11 +60,11 @@ def reading(kind: str, title: str, tree: Tree, notes: Notes, name: str, counters
         for line, what, value in side.said:
             notes.say(masked(what), masked(value), line)
         place = masked(side.device) or "the device"
-        way = f"{_WAYS[side.way]}, {place}"
+        side_name = f"{_WAYS[side.way]}, {place}"
         if side.queue:
-            notes.say(f"queue ({way})", inline(side.queue))
+            notes.say(f"queue ({side_name})", inline(side.queue))
         if side.impair:
-            notes.say(f"impairments of the link ({way})", inline(side.impair))
+            notes.say(f"impairments of the link ({side_name})", inline(side.impair))
     for one in counters:
         _count(notes, one)
     if not directions and not counters:
@@ -74,15 +74,15 @@ def reading(kind: str, title: str, tree: Tree, notes: Notes, name: str, counters
             name=name,
         )
     queues = [s for s in directions if s.queue]
-    written = None
+    scenario_file = None
     if queues:
-        written = Written(
+        scenario_file = Written(
             "the queues as a scenario has them",
             lambda: "".join(f"# {_WAYS[s.way]}, {masked(s.device)}\nqueue = {inline(s.queue)}\n" for s in queues),
         )
     next_ = _next(queues, directions)
     data = Queues(tuple(directions), tuple(counters))
-    return Reading(kind, title, tuple(notes.understood), notes.left, next_, data, written)
+    return Reading(kind, title, tuple(notes.understood), notes.left, next_, data, scenario_file)
 
 
 def _why(notes: Notes) -> str:
@@ -91,12 +91,12 @@ def _why(notes: Notes) -> str:
 
 
 def _count(notes: Notes, one: dump.Queue) -> None:
-    place = f"{one.statement.kind} {one.statement.handle} {masked(one.statement.device)}".rstrip()
+    statement_name = f"{one.statement.kind} {one.statement.handle} {masked(one.statement.device)}".rstrip()
     line = one.statement.line
     if one.counters:
-        notes.say(f"counted by {place}", ", ".join(f"{k} {_number(v)}" for k, v in one.counters.items()), line)
+        notes.say(f"counted by {statement_name}", ", ".join(f"{k} {_number(v)}" for k, v in one.counters.items()), line)
     for name, tin in one.tins.items():
-        notes.say(f"counted by {place}, {name}", ", ".join(f"{k} {_number(v)}" for k, v in tin.items()), line)
+        notes.say(f"counted by {statement_name}, {name}", ", ".join(f"{k} {_number(v)}" for k, v in tin.items()), line)
 
 
 def _number(value: float) -> str:

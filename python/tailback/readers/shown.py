@@ -40,13 +40,13 @@ def _part(name: str, rows: list[tuple[str, str]], width: int) -> list[str]:
         return []
     lines: list[str] = []
     beside: list[list[str]] = []
-    for what, value in rows[:_MOST]:
+    for what, value_text in rows[:_MOST]:
         if len(what) <= _BESIDE:
-            beside.append([f"  {plain(what)}", value])
+            beside.append([f"  {plain(what)}", value_text])
             continue
         # A long name, such as a line of tc, is above its value, which then has the whole width.
         lines += [*columns(beside, wrap=1, width=width), f"  {plain(what)}"]
-        lines += columns([["     ", value]], wrap=1, width=width)
+        lines += columns([["     ", value_text]], wrap=1, width=width)
         beside = []
     lines += columns(beside, wrap=1, width=width)
     more = [f"  and {len(rows) - _MOST} more; --json has all"] if len(rows) > _MOST else []

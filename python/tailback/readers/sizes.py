@@ -55,17 +55,17 @@ class Points:
         sizes: list[int] = [round(float(self.sizes[0]))] if self.shares[0] > 0 else []
         weights: list[float] = [float(self.shares[0])] if self.shares[0] > 0 else []
         for i, step in enumerate(np.diff(self.shares)):
-            low, high = float(self.sizes[i]), float(self.sizes[i + 1])
+            least, most = float(self.sizes[i]), float(self.sizes[i + 1])
             if step <= 0:
                 continue
             if self.alone:
-                sizes.append(max(1, round(high)))
+                sizes.append(max(1, round(most)))
                 weights.append(float(step))
                 continue
-            parts = max(1, min(round(_POINTS / len(self.sizes)), int(high - low)))
-            for k in range(parts):
-                sizes.append(max(1, round(low + (high - low) * (k + 0.5) / parts)))
-                weights.append(float(step) / parts)
+            part_count = max(1, min(round(_POINTS / len(self.sizes)), int(most - least)))
+            for k in range(part_count):
+                sizes.append(max(1, round(least + (most - least) * (k + 0.5) / part_count)))
+                weights.append(float(step) / part_count)
         return sizes, weights
 
 
@@ -76,20 +76,20 @@ def recognises(given: Given) -> bool:
 
 def read(given: Given) -> Reading:
     notes = Notes()
-    found = _cells(given)
-    points = _points(found) if found is not None else None
-    if found is None or points is None:
+    cells = _cells(given)
+    points = _points(cells) if cells is not None else None
+    if cells is None or points is None:
         raise ReadError(
             "it is no distribution", "give lines with a size and the share not larger, up to 1", name=given.name
         )
     sizes, shares = points
-    stated = math.nan
-    for at in found.ragged:
-        if at == given.filled[0][0]:
-            stated = number(given.lines[at - 1], found.decimal_comma)
-            notes.say("mean, from the first line", short(given.lines[at - 1]), at)
+    stated_mean = math.nan
+    for line_number in cells.ragged:
+        if line_number == given.filled[0][0]:
+            stated_mean = number(given.lines[line_number - 1], cells.decimal_comma)
+            notes.say("mean, from the first line", short(given.lines[line_number - 1]), line_number)
         else:
-            notes.leave("a line with another number of columns", "it is no point", at)
+            notes.leave("a line with another number of columns", "it is no point", line_number)
     unit = given.wishes.unit.lower()
     if unit in ("packets", "packet", "pkts"):
         sizes = sizes * PACKET_BYTES
@@ -103,39 +103,40 @@ def read(given: Given) -> Reading:
     total_share = float(shares[-1])
     if not (math.isclose(total_share, 1, abs_tol=2e-3) or math.isclose(total_share, 100, abs_tol=0.2)):
         raise ReadError(
-            f"the shares end at {total_share:g}", "let the last point have 1 or 100", found.rows[-1][0], given.name
+            f"the shares end at {total_share:g}", "let the last point have 1 or 100", cells.rows[-1][0], given.name
         )
-    made = Points(sizes, shares / total_share)
+    points_read = Points(sizes, shares / total_share)
     alone = Points(sizes, shares / total_share, alone=True)
-    if abs(alone.mean - stated) < abs(made.mean - stated):
-        made = alone
+    if abs(alone.mean - stated_mean) < abs(points_read.mean - stated_mean):
+        points_read = alone
         notes.say("between two points", "no sizes: only those of the points occur, as the mean of the first line shows")
     else:
         notes.say("between two points", "assumed: a straight line")
-    if (made.sizes > _MOST_BYTES).any():
+    if (points_read.sizes > _MOST_BYTES).any():
         raise ReadError("a size is above 1 PB", "give sizes in bytes", name=given.name)
-    if made.shares[0] > 0:
+    if points_read.shares[0] > 0:
         notes.say(
-            "first point", f"{100 * made.shares[0]:.3g} % of flows have exactly {amount(float(made.sizes[0]), 'bytes')}"
+            "first point",
+            f"{100 * points_read.shares[0]:.3g} % of flows have exactly {amount(float(points_read.sizes[0]), 'bytes')}",
         )
-    notes.say("points", str(len(made.sizes)))
-    notes.say("mean", amount(made.mean, "bytes"))
+    notes.say("points", str(len(points_read.sizes)))
+    notes.say("mean", amount(points_read.mean, "bytes"))
     for share in (0.5, 0.9, 0.99):
-        notes.say(f"{100 * share:g} % are at most", amount(made.quantile(share), "bytes"))
-    count = len(made.listed()[0])
+        notes.say(f"{100 * share:g} % are at most", amount(points_read.quantile(share), "bytes"))
+    count = len(points_read.listed()[0])
     notes.say("in a scenario", f"the law listed with {count} sizes, whose mean is the same")
     steps = (
         Next("tailback read FILE --write sizes.toml", "write a scenario whose transfers have these sizes"),
         Next("tailback run sizes.toml", "run it"),
     )
-    usable = Written("a scenario whose transfers have these sizes", lambda: scenario(made))
+    usable = Written("a scenario whose transfers have these sizes", lambda: scenario(points_read))
     return Reading(
         KIND,
-        f"a distribution of sizes, {len(made.sizes)} points",
+        f"a distribution of sizes, {len(points_read.sizes)} points",
         tuple(notes.understood),
         notes.left,
         steps,
-        made,
+        points_read,
         usable,
     )
 
@@ -168,8 +169,8 @@ def _points(found: Table) -> tuple[Numbers, Numbers] | None:
 def scenario(points: Points) -> str:
     """A scenario with transfers of these sizes, on an assumed line, because the file has no line."""
     sizes, weights = points.listed()
-    listed = ", ".join(f'"{s}B"' for s in sizes)
-    weighed = ", ".join(f"{w:.9g}" for w in weights)
+    size_list = ", ".join(f'"{s}B"' for s in sizes)
+    weight_list = ", ".join(f"{w:.9g}" for w in weights)
     return "\n".join(
         [
             "# Transfers whose sizes follow a distribution. assumed: the line, and how often they come.",
@@ -188,7 +189,7 @@ def scenario(points: Points) -> str:
             "clients = 20",
             "servers = 20",
             'connection = "new"',
-            f'response = {{ kind = "listed", values = [{listed}], weights = [{weighed}] }}',
+            f'response = {{ kind = "listed", values = [{size_list}], weights = [{weight_list}] }}',
             'think = { kind = "exponential", mean = "20ms" }',
             "",
         ]

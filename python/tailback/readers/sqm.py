@@ -76,7 +76,7 @@ def recognises(given: Given) -> bool:
 def read(given: Given) -> Reading:
     notes = Notes()
     found = blocks(given.lines, notes)
-    made: list[str] = []
+    commands: list[str] = []
     for block in found:
         if block["enabled"] != "1":
             shapers.leave(notes, "a block of SQM", "it is not enabled", block.line)
@@ -87,14 +87,14 @@ def read(given: Given) -> Reading:
             elif name not in _SILENT:
                 shapers.leave(notes, f"option {name}", "the queue does not depend on it here", block.lines[name])
         try:
-            made += lines(block)
+            commands += lines(block)
         except TcError as e:
             problem, _, remedy = str(e).partition("; ")
             raise ReadError(problem, remedy, block.line, given.name) from None
-    if not made:
+    if not commands:
         raise ReadError("no block of SQM is enabled", "set option enabled '1'", name=given.name)
     try:
-        return tc.made(NAME, "SQM of OpenWrt", made, notes, given.name)
+        return tc.made(NAME, "SQM of OpenWrt", commands, notes, given.name)
     except TcError as e:
         raise ReadError(str(e), "mend that option", name=given.name) from None
 
@@ -103,24 +103,29 @@ def blocks(lines: list[str], notes: Notes) -> list[Block]:
     """The sections of a text, in both forms."""
     sections: list[Block] = []
     blocks_by_name: dict[str, Block] = {}
-    current: Block | None = None
-    for number, line in enumerate(lines, 1):
+    current_block: Block | None = None
+    for line_number, line in enumerate(lines, 1):
         if _BLOCK.match(line):
-            current = Block(number)
-            sections.append(current)
+            current_block = Block(line_number)
+            sections.append(current_block)
         elif line.startswith("config "):
-            current = None
-            shapers.leave(notes, "another section", "it is not of SQM's queues", number)
-        elif (option := _OPTION.match(line)) is not None and current is not None:
-            _give(current, option[1], option[2] or option[3] or option[4] or "", number)
-        elif (one := _SET.match(line)) is not None:
-            if one[1] not in blocks_by_name:
-                blocks_by_name[one[1]] = Block(number)
-                sections.append(blocks_by_name[one[1]])
-            if one[2]:
-                _give(blocks_by_name[one[1]], one[2], one[3] or one[4] or one[5] or "", number)
+            current_block = None
+            shapers.leave(notes, "another section", "it is not of SQM's queues", line_number)
+        elif (option := _OPTION.match(line)) is not None and current_block is not None:
+            _give(current_block, option[1], option[2] or option[3] or option[4] or "", line_number)
+        elif (option_match := _SET.match(line)) is not None:
+            if option_match[1] not in blocks_by_name:
+                blocks_by_name[option_match[1]] = Block(line_number)
+                sections.append(blocks_by_name[option_match[1]])
+            if option_match[2]:
+                _give(
+                    blocks_by_name[option_match[1]],
+                    option_match[2],
+                    option_match[3] or option_match[4] or option_match[5] or "",
+                    line_number,
+                )
         elif line and not line.startswith("#"):
-            shapers.leave(notes, "a line", "no option of SQM", number)
+            shapers.leave(notes, "a line", "no option of SQM", line_number)
     return sections
 
 
@@ -132,16 +137,16 @@ def lines(block: Block) -> list[str]:
     """The commands of `tc` that SQM runs, first for the upload and then for the download. Raises `TcError`."""
     device = block["interface"] if re.fullmatch(r"[\w.@-]{1,24}", block["interface"]) else "WAN"
     ifb = f"{THROUGH}{device}"[:15]
-    made: list[str] = []
-    up, down = _kbit(block, "upload"), _kbit(block, "download")
-    if not up and not down:
+    commands: list[str] = []
+    up_kbit, down_kbit = _kbit(block, "upload"), _kbit(block, "download")
+    if not up_kbit and not down_kbit:
         raise TcError("download and upload are both 0, which shapes nothing; give the rates in kbit/s")
-    if up:
-        made += _direction(block, device, up, "e")
-    if down:
-        made += intermediate(device, ifb)
-        made += _direction(block, ifb, down, "i")
-    return made
+    if up_kbit:
+        commands += _direction(block, device, up_kbit, "e")
+    if down_kbit:
+        commands += intermediate(device, ifb)
+        commands += _direction(block, ifb, down_kbit, "i")
+    return commands
 
 
 def _kbit(block: Block, name: str) -> int:

@@ -79,12 +79,12 @@ def read(given: Given) -> Reading:
     notes = Notes()
     try:
         if kind == DOCUMENT:
-            shown = dump_json.of_document(given.document)
-            for one in shown:
+            queues_shown = dump_json.of_document(given.document)
+            for queue in queues_shown:
                 # A document of classes does not name the device.
-                if not one.statement.device:
-                    one.statement = _at(one.statement, _of_handle(shown, one.statement))
-            return _of_queues(DOCUMENT, "output of tc -j", shown, notes, given.name)
+                if not queue.statement.device:
+                    queue.statement = _at(queue.statement, _of_handle(queues_shown, queue.statement))
+            return _of_queues(DOCUMENT, "output of tc -j", queues_shown, notes, given.name)
         if kind == SHOWN:
             return _shown(given, notes)
         if (words := _alone(given)) is not None:
@@ -101,11 +101,11 @@ def read(given: Given) -> Reading:
 def script(kind: str, title: str, text: str, notes: Notes, name: str) -> Reading:
     """A text of commands. Raises `TcError` and ReadError."""
     paste = commands(text)
-    for line, what, why in paste.left:
-        if dump.looks_like(text.split("\n")[line - 1]):
-            shapers.leave(notes, "the output of tc", "the text also has commands, and these are read", line)
+    for line_number, what, reason in paste.left:
+        if dump.looks_like(text.split("\n")[line_number - 1]):
+            shapers.leave(notes, "the output of tc", "the text also has commands, and these are read", line_number)
         else:
-            shapers.leave(notes, what, why, line)
+            shapers.leave(notes, what, reason, line_number)
     return shapers.reading(kind, title, grow(paste.commands, _leave(notes)), notes, name)
 
 
@@ -133,17 +133,19 @@ def _shown(given: Given, notes: Notes) -> Reading:
     queues: list[dump.Queue] = []
     filters: list[dump.Filter] = []
     device = ""
-    for one in dump.queues(list(enumerate(given.text.split("\n"), 1))):
-        if isinstance(one, dump.Queue):
-            if not one.statement.device:
-                one.statement = _at(one.statement, device or _of_handle(queues, one.statement))
-            queues.append(one)
-        elif isinstance(one, dump.Filter):
-            filters.append(one)
-        elif (named := _DEVICE.search(one[1])) is not None:
+    for shown_object in dump.queues(list(enumerate(given.text.split("\n"), 1))):
+        if isinstance(shown_object, dump.Queue):
+            if not shown_object.statement.device:
+                shown_object.statement = _at(
+                    shown_object.statement, device or _of_handle(queues, shown_object.statement)
+                )
+            queues.append(shown_object)
+        elif isinstance(shown_object, dump.Filter):
+            filters.append(shown_object)
+        elif (named := _DEVICE.search(shown_object[1])) is not None:
             device = named[1]
         else:
-            shapers.leave(notes, "a line", "no setting or counter of a qdisc", one[0])
+            shapers.leave(notes, "a line", "no setting or counter of a qdisc", shown_object[0])
     return _of_queues(SHOWN, "output of tc qdisc show", queues, notes, given.name, filters)
 
 
@@ -162,13 +164,13 @@ def _of_queues(
 ) -> Reading:
     tree = Tree()
     # A root removes the earlier queues, so roots come first.
-    for one in sorted(found, key=lambda q: q.statement.parent != "root"):
-        if one.statement.kind == "noqueue":
+    for queue in sorted(found, key=lambda q: q.statement.parent != "root"):
+        if queue.statement.kind == "noqueue":
             continue
         try:
-            put(tree, one.statement, _leave(notes))
+            put(tree, queue.statement, _leave(notes))
         except TcError as e:
-            shapers.leave(notes, f"{one.statement.object} {one.statement.handle}", str(e), one.statement.line)
+            shapers.leave(notes, f"{queue.statement.object} {queue.statement.handle}", str(e), queue.statement.line)
     # A line of a filter's hash table chooses no class by itself.
     for shown in (f for f in filters if f.chosen or f.matches):
         chooses(_with_class(tree, shown.chosen), shown.chosen, shown.code, _leave(notes), shown.line)

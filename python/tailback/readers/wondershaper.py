@@ -36,40 +36,40 @@ def _found(line: str) -> re.Match[str] | None:
 
 def _presets(given: Given) -> tuple[dict[str, str] | None, int]:
     presets: dict[str, str] = {}
-    first = 0
+    first_line = 0
     for number, line in enumerate(given.lines[:500], 1):
         if len(line) < 200 and (one := _PRESET.fullmatch(line)) is not None:
             presets[one[1]] = one[2]
-            first = first or number
-    return (presets, first) if {"DSPEED", "USPEED"} & set(presets) and "IFACE" in presets else (None, 0)
+            first_line = first_line or number
+    return (presets, first_line) if {"DSPEED", "USPEED"} & set(presets) and "IFACE" in presets else (None, 0)
 
 
 def read(given: Given) -> Reading:
     notes = Notes()
-    values: dict[str, str] = {}
+    settings: dict[str, str] = {}
     variables = _variables(given)
     line = 0
-    for number, text in enumerate(given.lines, 1):
+    for line_number, text in enumerate(given.lines, 1):
         if (call := _found(text[:400])) is None:
             continue
         words = [variables.get(w.strip("\"'${}"), w) for w in call[1].split()]
         own = _arguments(words)
         if own is None:
-            shapers.leave(notes, "wondershaper", "it removes limits, or shows them", number)
+            shapers.leave(notes, "wondershaper", "it removes limits, or shows them", line_number)
         else:
-            values, line = own, number
-    if not values:
-        values, line = _presets(given)[0] or {}, _presets(given)[1]
-    if not values:
+            settings, line = own, line_number
+    if not settings:
+        settings, line = _presets(given)[0] or {}, _presets(given)[1]
+    if not settings:
         raise ReadError("wondershaper has no rates", "write wondershaper -a eth0 -d 8192 -u 1024", name=given.name)
-    device = values.get("IFACE", "eth0")
-    down, up = (_rate(values.get(n, ""), n, line, given.name) for n in ("DSPEED", "USPEED"))
-    if not down and not up:
+    device = settings.get("IFACE", "eth0")
+    down_rate, up_rate = (_rate(settings.get(n, ""), n, line, given.name) for n in ("DSPEED", "USPEED"))
+    if not down_rate and not up_rate:
         raise ReadError("wondershaper has no rates", "write wondershaper -a eth0 -d 8192 -u 1024", line, given.name)
-    for name, rate in (("down", down), ("up", up)):
+    for name, rate in (("down", down_rate), ("up", up_rate)):
         if rate:
             notes.say(name, f"{rate}kbps", line)
-    made = lines(device if re.fullmatch(r"[\w.-]{1,15}", device) else "eth0", down, up)
+    made = lines(device if re.fullmatch(r"[\w.-]{1,15}", device) else "eth0", down_rate, up_rate)
     try:
         return tc.made(NAME, "Wonder Shaper", made, notes, given.name)
     except TcError as e:
@@ -94,13 +94,13 @@ def _arguments(words: list[str]) -> dict[str, str] | None:
         return dict(zip(("IFACE", "DSPEED", "USPEED"), words, strict=False))
     names = {"-a": "IFACE", "-d": "DSPEED", "-u": "USPEED"}
     arguments: dict[str, str] = {}
-    remaining = list(words)
-    while remaining:
-        option = remaining.pop(0)
+    words_left = list(words)
+    while words_left:
+        option = words_left.pop(0)
         if option in ("-c", "-s"):
             return None
-        if option in names and remaining:
-            arguments[names[option]] = remaining.pop(0)
+        if option in names and words_left:
+            arguments[names[option]] = words_left.pop(0)
     return arguments if {"DSPEED", "USPEED"} & set(arguments) else None
 
 
@@ -116,23 +116,23 @@ def _rate(text: str, name: str, line: int, source: str) -> int:
 
 def lines(device: str, down: int, up: int) -> list[str]:
     """The commands of `tc` that Wonder Shaper runs."""
-    made = []
+    commands = []
     if up:
-        made += [
+        commands += [
             f"tc qdisc add dev {device} root handle 1: htb default 20",
             f"tc class add dev {device} parent 1: classid 1:1 htb rate {up}kbit prio 5",
         ]
         for minor, rate, ceil, prio in ((10, 20, 95, 1), (20, 40, 95, 2), (30, 20, 90, 3)):
             rates = f"rate {max(rate * up // 100, 1)}kbit ceil {max(ceil * up // 100, 1)}kbit"
-            made.append(f"tc class add dev {device} parent 1:1 classid 1:{minor} htb {rates} prio {prio}")
-            made.append(f"tc qdisc add dev {device} parent 1:{minor} handle {minor}: {_FAIR}")
+            commands.append(f"tc class add dev {device} parent 1:1 classid 1:{minor} htb {rates} prio {prio}")
+            commands.append(f"tc qdisc add dev {device} parent 1:{minor} handle {minor}: {_FAIR}")
     if down:
-        made += [
+        commands += [
             *intermediate(device, "ifb0"),
             "tc qdisc add dev ifb0 root handle 2: htb default 1",
             f"tc class add dev ifb0 parent 2: classid 2:1 htb rate {down}kbit",
         ]
-    return made
+    return commands
 
 
 _FAIR = "sfq perturb 10 quantum 6000"

@@ -175,15 +175,20 @@ def mark(
 def _row(i: int, given: Any) -> tuple[float, ...]:
     """The arrival time and the length of a packet, and perhaps its code point."""
     try:
-        row = tuple(float(x) for x in given)
+        numbers = tuple(float(x) for x in given)
     except (TypeError, ValueError):
-        row = ()
-    if not 2 <= len(row) <= 3 or not all(x >= 0 for x in row) or any(x % 1 for x in row[1:]) or row[2:] > (63,):
+        numbers = ()
+    if (
+        not 2 <= len(numbers) <= 3
+        or not all(x >= 0 for x in numbers)
+        or any(x % 1 for x in numbers[1:])
+        or numbers[2:] > (63,)
+    ):
         raise ValueError(
             f"packets[{i}] = {check.shown(given)}; give seconds and bytes, such as (0.001, 1000), and perhaps the code "
             "point with which it comes, 0 to 63"
         )
-    return row
+    return numbers
 
 
 def class_name(make: Callable[[], Any]) -> str:
@@ -300,15 +305,15 @@ class Network:
     def _put(self, family: str, name: str, own: dict[str, Any]) -> Network:
         """Write into a table. An unknown key or name is refused, and nothing is written."""
         tables = self.document.setdefault(family, {})
-        before = tables.get(name)
-        tables[name] = {**(before or {}), **own}
+        table_before = tables.get(name)
+        tables[name] = {**(table_before or {}), **own}
         around = {k: v for k, v in self.document.items() if k in ("profile", "topology", "link")}
         try:
             check_names({**around, family: {name: tables[name]}}, f"{family}.{name}")
         except _core.ScenarioError:
             del tables[name]
-            if before is not None:
-                tables[name] = before
+            if table_before is not None:
+                tables[name] = table_before
             raise
         return self
 
@@ -390,14 +395,14 @@ class Network:
         )
 
     def __repr__(self) -> str:
-        parts = [
+        texts = [
             f"{k} {', '.join(self.document[k])}"
             for k in ("link", "switch", "flows", "sessions", "workload", "change", "record")
             if self.document.get(k)
         ]
         topology = self.document.get("topology")
         kind = topology.get("kind", "network") if isinstance(topology, Mapping) else "network"
-        return f"<Network {kind}: {'; '.join(parts) or 'empty'}>"
+        return f"<Network {kind}: {'; '.join(texts) or 'empty'}>"
 
 
 @checked
@@ -532,11 +537,11 @@ def _topology(
     """A network of a named topology with equal links, which are called `ports`."""
     net = Network()
     queue, delay = link.pop("queue"), link.pop("delay")
-    described = None
+    queue_keys = None
     for port in ports:
-        described = net._queue(port, queue)
-    if isinstance(described, str):
-        described = {"kind": described}
+        queue_keys = net._queue(port, queue)
+    if isinstance(queue_keys, str):
+        queue_keys = {"kind": queue_keys}
     rtt = of_flows["rtt"]
     if delay is None:
         # A single `rtt` is the round trip of the links themselves.
@@ -549,7 +554,7 @@ def _topology(
         for port in ports:
             link["reverse_queue"] = net._queue(f"{port}.reverse", back)
     rate = link.pop("rate")
-    net.document["topology"] = _plain({**topology, "rate": rate, "delay": delay, "queue": described, **link})
+    net.document["topology"] = _plain({**topology, "rate": rate, "delay": delay, "queue": queue_keys, **link})
     check_names(net.document, "topology")
     common = {k: v for k, v in of_flows.items() if v is not None}
     groups = flows if isinstance(flows, Mapping) else {"bulk": {"count": count("flows", flows, 1, MOST_COUNTED)}}

@@ -238,12 +238,12 @@ def execute(
     for w in scenario.warnings:
         warn(w)
     plan = Plan([({}, scenario)], replications)
-    started = datetime.datetime.now(datetime.UTC)
+    begin_time = datetime.datetime.now(datetime.UTC)
     units = own_units([scenario])
     if out is None:
         results = plan.execute(None, jobs, progress, queues, queues_key, check_laws=check_laws)
         result = Result(results, scenario, queues=queues)
-        result.manifest = manifest.make(result, units, started, command)
+        result.manifest = manifest.make(result, units, begin_time, command)
         return result
     # The folder is checked first, so that no run is lost if it cannot be written. Old results stay whole until the new
     # ones are stored.

@@ -145,7 +145,7 @@ def _withdraw(player: Player, step: Turn) -> None:
 
 
 def _answer(player: Player, step: Turn) -> None:
-    acked_segments, acked_bytes = divmod(step.count or 0, PAYLOAD)
+    acked_segments, part_bytes = divmod(step.count or 0, PAYLOAD)
     stamps = player.last_stamp if step.name == "again" else player.first_stamp
     # The acknowledgement echoes the timestamp of the first segment that it newly covers (RFC 7323 section 4.3).
     edge = max((n for n in stamps if n <= acked_segments), default=None)
@@ -155,7 +155,7 @@ def _answer(player: Player, step: Turn) -> None:
         raise NotKept(f"segment {step.of} has not been sent, so its time stamp cannot be echoed")
     echo = stamps.get(whose) if whose is not None else None
     player.way.far.upto = max(player.way.far.upto, acked_segments)
-    player.subject.give(GivenAck(acked_segments, step.reports, frozenset(step.words), echo, step.window, acked_bytes))
+    player.subject.give(GivenAck(acked_segments, step.reports, frozenset(step.words), echo, step.window, part_bytes))
     player.collect()
 
 

@@ -83,11 +83,11 @@ def _check(out: Path) -> None:
     """Checks that each file to be written is new or was written by a demo."""
     folders = [out / p.name for p in PICTURES]
     as_written = [f for f in folders if _as_written(f)]
-    foreign = [f for f in folders if f.exists() and f not in as_written and not _is_empty(f) and not _is_begun(f)]
+    foreign_paths = [f for f in folders if f.exists() and f not in as_written and not _is_empty(f) and not _is_begun(f)]
     if (out / NAME).exists() and not as_written:
-        foreign.append(out / NAME)
-    if foreign:
-        raise Occupied(f"{foreign[0]} is not as a demo writes it; give the name of a new folder")
+        foreign_paths.append(out / NAME)
+    if foreign_paths:
+        raise Occupied(f"{foreign_paths[0]} is not as a demo writes it; give the name of a new folder")
 
 
 def _is_empty(folder: Path) -> bool:

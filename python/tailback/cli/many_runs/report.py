@@ -93,10 +93,10 @@ def _line_of(file: str, out: str) -> str:
     from tailback.runs.result import execute, failure_text
 
     try:
-        measurement = reading(file)
-        if measurement.written is None:
-            raise ReadError(f"{measurement.title} describes no line", "name a folder of runs instead of --out")
-        scenario = _core.load(measurement.written.text(), "toml", "the measured line", [])
+        line_reading = reading(file)
+        if line_reading.written is None:
+            raise ReadError(f"{line_reading.title} describes no line", "name a folder of runs instead of --out")
+        scenario = _core.load(line_reading.written.text(), "toml", "the measured line", [])
     except ReadError as e:
         raise click.UsageError(str(e)) from e
     with running(out) as progress:

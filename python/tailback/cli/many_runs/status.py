@@ -46,11 +46,11 @@ def lines(name: str, found: dict[str, Any]) -> list[str]:
     from tailback.runs.campaign.progress import span
 
     runs = found["runs"]
-    planned = [r for r in runs if r["point"] is not None]
-    stored = sum(r["stored"] for r in planned)
-    beside = sum(r["stored"] for r in runs) - stored
+    planned_runs = [r for r in runs if r["point"] is not None]
+    stored_count = sum(r["stored"] for r in planned_runs)
+    beside = sum(r["stored"] for r in runs) - stored_count
     failed_count = sum(r["failed"] for r in runs)
-    texts = [f"{name}: {found['status']}, {stored} of {len(planned)} runs stored"]
+    texts = [f"{name}: {found['status']}, {stored_count} of {len(planned_runs)} runs stored"]
     if failed_count:
         texts[0] += f", {failed_count} failed"
     if beside:
@@ -64,9 +64,9 @@ def lines(name: str, found: dict[str, Any]) -> list[str]:
         texts.append(f"shard {s['name'].replace('-of-', '/')} has {share}{at_work}")
     if found["in_use_by"] is not None:
         texts.append(f"process {found['in_use_by']} is at work there")
-    elif found["shards"] and stored == len(planned):
+    elif found["shards"] and stored_count == len(planned_runs):
         texts.append("all runs are stored: the same command without --shard, or with --merge, makes the tables")
-    elif stored < len(planned):
+    elif stored_count < len(planned_runs):
         texts.append("run the same command again to go on")
     texts += [f"damaged: {p}" for p in found["damaged"]]
     return texts

@@ -24,16 +24,16 @@ def sentences(scenario: _core.Scenario) -> Iterator[str]:
 
 def written_out(document: dict[str, Any], scenario: _core.Scenario) -> dict[str, Any]:
     """The document of the scenario, with plain quantities in place of these values."""
-    copy_of_document = copy.deepcopy(document)
+    document_copy = copy.deepcopy(document)
     for setting in scenario.settled:
         steps: list[Any] = []
         for key in setting["key"].split("."):
             name, *items = re.findall(r"[^\[\]]+", key)
             steps += [name, *(int(i) for i in items)]
-        _put(copy_of_document, steps, setting["value"])
-        if steps[0] == "link" and "topology" in copy_of_document:
-            _put(copy_of_document["topology"], steps[2:], setting["value"])
-    return copy_of_document
+        _put(document_copy, steps, setting["value"])
+        if steps[0] == "link" and "topology" in document_copy:
+            _put(document_copy["topology"], steps[2:], setting["value"])
+    return document_copy
 
 
 def _put(at: Any, steps: list[Any], value: str) -> None:

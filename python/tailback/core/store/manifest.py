@@ -54,7 +54,7 @@ def make(
     command: list[str] | None = None,
 ) -> dict[str, Any]:
     """The manifest of a result in memory. In a folder of results, the store writes it."""
-    finished = datetime.datetime.now(datetime.UTC)
+    end_time = datetime.datetime.now(datetime.UTC)
     results, scenario = result.results, result.scenario
     reports = list(results.reports)
     runs = [
@@ -69,8 +69,8 @@ def make(
     return {
         **about(scenario, [r["seed"] for r in runs], result.queues, command, units),
         "status": "failed" if results.failure else "interrupted" if results.interrupted else "done",
-        "started": (started or finished).isoformat(timespec="seconds"),
-        "finished": finished.isoformat(timespec="seconds"),
+        "started": (started or end_time).isoformat(timespec="seconds"),
+        "finished": end_time.isoformat(timespec="seconds"),
         "elapsed_s": results.report.get("elapsed_s"),
         "runs": runs,
     }

@@ -75,10 +75,10 @@ class Answers:
         self.damaged = False
         self.found: dict[str, dict[str, Any]] = {}
         try:
-            stored = json.loads(self.path.read_text(encoding="utf-8"))
-            if stored["sum"] != _sum(stored["runs"]):
+            stored_document = json.loads(self.path.read_text(encoding="utf-8"))
+            if stored_document["sum"] != _sum(stored_document["runs"]):
                 raise ValueError("another checksum")
-            self.found = stored["runs"]
+            self.found = stored_document["runs"]
         except FileNotFoundError:
             pass
         except (ValueError, KeyError, TypeError):

@@ -71,12 +71,12 @@ class Flow:
         """Times and bytes of the application's writes. A write is the segments up to one with PSH, at the time of its
         first segment."""
         times, sizes, open_bytes = [], [], 0
-        for at, new, push in zip(self.times_ns, self.payload, self.pushed, strict=True):
-            if new and not open_bytes:
+        for at, new_bytes, push in zip(self.times_ns, self.payload, self.pushed, strict=True):
+            if new_bytes and not open_bytes:
                 times.append(at)
                 sizes.append(0)
-            if new:
-                open_bytes += new
+            if new_bytes:
+                open_bytes += new_bytes
                 sizes[-1] = open_bytes
             if push:
                 open_bytes = 0
@@ -101,20 +101,22 @@ def read(given: Given) -> Reading:
     flows, count, length = _flows(given, notes)
     if not flows:
         raise ReadError("the capture has no TCP or UDP packets", "capture IP packets of a flow", name=given.name)
-    ranked = sorted(flows, key=lambda f: -f.bytes)
+    flows_by_size = sorted(flows, key=lambda f: -f.bytes)
     wish = given.wishes.flow
-    if wish > len(ranked):
-        raise ReadError(f"there is no flow {wish}", f"--flow takes 1 to {len(ranked)}", name=given.name)
+    if wish > len(flows_by_size):
+        raise ReadError(f"there is no flow {wish}", f"--flow takes 1 to {len(flows_by_size)}", name=given.name)
     notes.say("packets", f"{count}, in {amount(length / 1e9, 's')}")
-    for i, f in enumerate(ranked[:_MOST_LISTED], 1):
+    for i, f in enumerate(flows_by_size[:_MOST_LISTED], 1):
         notes.say(
             f"flow {i}",
             f"{f.protocol}, host {f.source} to host {f.destination}: "
             f"{len(f.sizes)} packets, {amount(float(f.bytes), 'bytes')}",
         )
-    if len(ranked) > _MOST_LISTED:
-        notes.leave(f"{len(ranked) - _MOST_LISTED} smaller flows", "the list is cut; --flow takes their numbers too")
-    chosen = ranked[(wish or 1) - 1]
+    if len(flows_by_size) > _MOST_LISTED:
+        notes.leave(
+            f"{len(flows_by_size) - _MOST_LISTED} smaller flows", "the list is cut; --flow takes their numbers too"
+        )
+    chosen = flows_by_size[(wish or 1) - 1]
     notes.say("chosen", f"flow {wish or 1}" + ("" if wish else ", assumed: the largest flow; --flow names another"))
     if chosen.again:
         notes.say("sent again", f"{chosen.again} segments of the flow, wholly or in part")
@@ -136,14 +138,14 @@ def read(given: Given) -> Reading:
         Next("tailback read FILE --write replay.toml", "write a scenario that replays this flow (--flow N: another)"),
         Next("tailback run replay.toml", "run it"),
     )
-    made = Capture(tuple(ranked), chosen, wish or 1)
+    capture = Capture(tuple(flows_by_size), chosen, wish or 1)
     return Reading(
         KIND,
-        f"a capture of {count} packets, {len(ranked)} flows",
+        f"a capture of {count} packets, {len(flows_by_size)} flows",
         tuple(notes.understood),
         notes.left,
         steps,
-        made,
+        capture,
         usable if len(times) <= _MOST_WRITTEN else None,
     )
 
@@ -191,7 +193,7 @@ def scenario(times: list[int], sizes: list[int], writes: bool) -> str:
     length = times_ns[-1] / 1e9 + 1
     rate = max(1e6, 2 * 8 * sum(bytes_) / max(times_ns[-1] / 1e9, _SHORTEST_S))
     buffer = max(_LEAST_BUFFER_BYTES, rate * _BUFFER_S / 8)
-    made = [
+    toml_lines = [
         "# A flow of a capture. assumed: the line, which a capture does not give; it is twice as fast as the flow on "
         "average.",
         f'duration = "{length:.6f}s"',
@@ -209,7 +211,7 @@ def scenario(times: list[int], sizes: list[int], writes: bool) -> str:
         f'sizes = {{ kind = "listed", bytes = [{", ".join(_chunks(bytes_, "B"))}] }}',
         "",
     ]
-    return "\n".join(made)
+    return "\n".join(toml_lines)
 
 
 def _chunks(values: list[int], unit: str) -> list[str]:

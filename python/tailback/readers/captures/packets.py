@@ -41,26 +41,28 @@ def frames(given: Given, notes: Notes) -> Iterator[Frame]:
 
 
 def _pcap(given: Given, notes: Notes) -> Iterator[Frame]:
-    data = given.data
-    order, unit = _PCAP[data[:4]]
-    if len(data) < 24:
+    content = given.data
+    order, unit = _PCAP[content[:4]]
+    if len(content) < 24:
         raise ReadError("the capture ends within its header", "capture again", name=given.name)
-    link = struct.unpack_from(order + "I", data, 20)[0] & 0xFFFF
+    link = struct.unpack_from(order + "I", content, 20)[0] & 0xFFFF
     notes.say("form", f"pcap, {'nano' if unit == 1 else 'micro'}seconds, {_link(link)}")
     offset = 24
     head = struct.Struct(order + "IIII")
-    while offset + head.size <= len(data):
-        seconds, fraction, captured, length = head.unpack_from(data, offset)
+    while offset + head.size <= len(content):
+        seconds, fraction, captured_bytes, length = head.unpack_from(content, offset)
         offset += head.size
-        if captured > _LONGEST:
+        if captured_bytes > _LONGEST:
             raise ReadError(
-                f"a frame of {captured} bytes at byte {offset}: the file is damaged", "capture again", name=given.name
+                f"a frame of {captured_bytes} bytes at byte {offset}: the file is damaged",
+                "capture again",
+                name=given.name,
             )
-        if offset + captured > len(data):
+        if offset + captured_bytes > len(content):
             break
-        yield Frame(seconds * 1_000_000_000 + fraction * unit, link, length, data[offset : offset + captured])
-        offset += captured
-    if offset != len(data):
+        yield Frame(seconds * 1_000_000_000 + fraction * unit, link, length, content[offset : offset + captured_bytes])
+        offset += captured_bytes
+    if offset != len(content):
         notes.leave("the last frame", "the file ends within it")
 
 
@@ -74,21 +76,21 @@ class _Interface:
 
 
 def _pcapng(given: Given, notes: Notes) -> Iterator[Frame]:
-    data, offset, order = given.data, 0, "<"
+    content, offset, order = given.data, 0, "<"
     interfaces: list[_Interface] = []
-    while offset + 12 <= len(data):
-        kind, length = struct.unpack_from(order + "II", data, offset)
+    while offset + 12 <= len(content):
+        kind, length = struct.unpack_from(order + "II", content, offset)
         if kind == _SECTION:
-            order = _section_order(data, offset, given.name)
-            length = struct.unpack_from(order + "I", data, offset + 4)[0]
+            order = _section_order(content, offset, given.name)
+            length = struct.unpack_from(order + "I", content, offset + 4)[0]
             interfaces = []
         if length < 12 or length % 4 or length > _LONGEST:
             raise ReadError(
                 f"a block of {length} bytes at byte {offset}: the file is damaged", "capture again", name=given.name
             )
-        if offset + length > len(data):
+        if offset + length > len(content):
             break
-        body = data[offset + 8 : offset + length - 4]
+        body = content[offset + 8 : offset + length - 4]
         offset += length
         if kind == _INTERFACE and len(body) >= 8:
             interfaces.append(_interface(body, order))
@@ -103,7 +105,7 @@ def _pcapng(given: Given, notes: Notes) -> Iterator[Frame]:
             yield _enhanced(body, order, interfaces[number])
         elif kind == _SIMPLE:
             notes.leave("a simple packet block", "it has no time")
-    if offset != len(data):
+    if offset != len(content):
         notes.leave("the last block", "the file ends within it")
 
 
@@ -119,15 +121,15 @@ def _interface(body: bytes, order: str) -> _Interface:
     interface, offset = _Interface(link, snap=snap), 8
     while offset + 4 <= len(body):
         code, length = struct.unpack_from(order + "HH", body, offset)
-        value = body[offset + 4 : offset + 4 + length]
+        option_bytes = body[offset + 4 : offset + 4 + length]
         if code == 0:
             break
-        if code == _TSRESOL and value:
-            power = value[0] & 0x7F
+        if code == _TSRESOL and option_bytes:
+            power = option_bytes[0] & 0x7F
             # No clock is finer than 2^-60 s.
-            interface.per_second = 2 ** min(power, 60) if value[0] & 0x80 else 10 ** min(power, 18)
-        elif code == _TSOFFSET and len(value) == 8:
-            interface.offset_s = struct.unpack(order + "q", value)[0]
+            interface.per_second = 2 ** min(power, 60) if option_bytes[0] & 0x80 else 10 ** min(power, 18)
+        elif code == _TSOFFSET and len(option_bytes) == 8:
+            interface.offset_s = struct.unpack(order + "q", option_bytes)[0]
         offset += 4 + (length + 3) // 4 * 4
     return interface
 

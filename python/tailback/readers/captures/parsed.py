@@ -99,13 +99,13 @@ def _ipv6(frame: Frame, at: int) -> Packet | str:
     data = frame.data
     length = struct.unpack_from(">H", data, at + 4)[0] or frame.length - at - 40
     protocol, source, destination = data[at + 6], data[at + 8 : at + 24], data[at + 24 : at + 40]
-    begin, remaining = at + 40, length
+    begin, bytes_left = at + 40, length
     while protocol in (_HOP, _ROUTE, _FRAGMENT, _OPTIONS):
         if protocol == _FRAGMENT and struct.unpack_from(">H", data, begin + 2)[0] & 0xFFF8:
             return "later fragments"
         size = 8 if protocol == _FRAGMENT else 8 * (data[begin + 1] + 1)
-        protocol, begin, remaining = data[begin], begin + size, remaining - size
-    return _transport(data, begin, protocol, source, destination, length + 40, remaining)
+        protocol, begin, bytes_left = data[begin], begin + size, bytes_left - size
+    return _transport(data, begin, protocol, source, destination, length + 40, bytes_left)
 
 
 def _transport(

@@ -59,12 +59,12 @@ def recognises(given: Given) -> bool:
 
 def read(given: Given) -> Reading:
     notes = Notes()
-    numbers = _found(given.text, notes)
+    quantities = _found(given.text, notes)
     if grade := _GRADE.search(given.text):
         notes.leave(f"grade {grade[1].upper()}", "it follows from the numbers, by a different rule on each site")
     for rpm in _RPM.finditer(given.text):
         notes.leave(f"{rpm[1]} RPM", "responsiveness is a mean over several kinds of round trips")
-    return reading(numbers, notes, given.name)
+    return reading(quantities, notes, given.name)
 
 
 def reading(found: Mapping[str, float], notes: Notes, name: str, kind: str = KIND) -> Reading:
@@ -79,20 +79,20 @@ def reading(found: Mapping[str, float], notes: Notes, name: str, kind: str = KIN
             rows.append(Series(role.value, role, "bit/s", numbers([]), numbers([]), rate, whole=True))
     if math.isfinite(idle):
         notes.say("round trip, idle", amount(idle, "s"))
-    for what in ("download", "upload", "loaded"):
-        added, total = found.get(f"{what} added"), found.get(f"{what} total")
-        if added is None and total is None:
+    for phase in ("download", "upload", "loaded"):
+        added_s, total = found.get(f"{phase} added"), found.get(f"{phase} total")
+        if added_s is None and total is None:
             continue
         if total is None and math.isfinite(idle):
-            total = idle + (added or 0.0)
-        if added is None and math.isfinite(idle) and total is not None:
-            added = total - idle
+            total = idle + (added_s or 0.0)
+        if added_s is None and math.isfinite(idle) and total is not None:
+            added_s = total - idle
         words = [amount(total, "s")] if total is not None else []
-        words += [f"{amount(max(added, 0.0), 's')} more than idle"] if added is not None else []
-        notes.say(f"round trip, {what if what == 'loaded' else 'during ' + what}", ", ".join(words))
+        words += [f"{amount(max(added_s, 0.0), 's')} more than idle"] if added_s is not None else []
+        notes.say(f"round trip, {phase if phase == 'loaded' else 'during ' + phase}", ", ".join(words))
         if total is not None:
-            rows.append(Series(f"ping during {what}", Role.PING, "s", numbers([]), numbers([]), total))
-        if what == "loaded":
+            rows.append(Series(f"ping during {phase}", Role.PING, "s", numbers([]), numbers([]), total))
+        if phase == "loaded":
             notes.leave(
                 "the round trip under load, for the command", "the text does not say which direction loaded the line"
             )
@@ -114,21 +114,21 @@ def reading(found: Mapping[str, float], notes: Notes, name: str, kind: str = KIN
 def _found(text: str, notes: Notes) -> dict[str, float]:
     """The numbers by their quantities: rates in bit/s, and round trips in seconds. Numbers that are not taken are
     named."""
-    numbers: dict[str, float] = {}
+    quantities: dict[str, float] = {}
     begins, last_direction, is_jitter, other_times = 0, "", False, 0
     for hit in _NUMBER.finditer(text):
-        before = text[max(begins, hit.start() - 80) : hit.start()]
-        after = re.split(r"[\n\t,;|(]|\band\b|\d", text[hit.end() : hit.end() + 40])[0]
+        text_before = text[max(begins, hit.start() - 80) : hit.start()]
+        text_after = re.split(r"[\n\t,;|(]|\band\b|\d", text[hit.end() : hit.end() + 40])[0]
         # A word with a colon names the number that comes next.
-        after = "" if after.rstrip().endswith(":") else after
+        text_after = "" if text_after.rstrip().endswith(":") else text_after
         # `94 Mbps down, 11 Mbps up` has the word behind the number. `Download: 94 Mbps` has it before, or on the line
         # before.
-        near = re.split(r"[\n\t,;|(]|\band\b", before)[-1]
-        is_jitter = _under_jitter(before, is_jitter)
+        near = re.split(r"[\n\t,;|(]|\band\b", text_before)[-1]
+        is_jitter = _under_jitter(text_before, is_jitter)
         begins = hit.end()
-        word = _what(near) or _what(after) or _what(before)
-        if (key := _key(hit, near, after, before, word, last_direction, is_jitter)) is None:
-            if hit["time"] and (is_jitter or _OTHER.search(near) or _OTHER.search(after)):
+        word = _what(near) or _what(text_after) or _what(text_before)
+        if (key := _key(hit, near, text_after, text_before, word, last_direction, is_jitter)) is None:
+            if hit["time"] and (is_jitter or _OTHER.search(near) or _OTHER.search(text_after)):
                 other_times += 1
             elif hit["time"]:
                 notes.leave(hit[0], "the text does not say what it measures")
@@ -136,13 +136,13 @@ def _found(text: str, notes: Notes) -> dict[str, float]:
                 notes.leave(hit[0], "the text does not say in which direction")
             continue
         last_direction = next((one for one in ("download", "upload") if key == f"{one} rate"), last_direction)
-        value = _value(hit, notes)
-        if key in numbers and not math.isclose(numbers[key], value):
+        quantity = _value(hit, notes)
+        if key in quantities and not math.isclose(quantities[key], quantity):
             notes.leave(hit[0], f"a second {key}: the first one is taken")
-        numbers.setdefault(key, value)
+        quantities.setdefault(key, quantity)
     if other_times:
         notes.leave(f"{other_times} numbers of jitter or of the ends of a range", "the mean is read")
-    return numbers
+    return quantities
 
 
 def _under_jitter(before: str, was: bool) -> bool:
@@ -176,20 +176,20 @@ def _key(
 def _value(hit: re.Match[str], notes: Notes) -> float:
     """The number in seconds or bit/s. A capital B means bytes if other letters are small; if all are capitals, it is
     open."""
-    said = hit["value"]
-    thousands = _THOUSANDS.match(said)
-    number = said if thousands is None else re.sub("[.,]", "", thousands[0]) + said[thousands.end() :]
+    digits = hit["value"]
+    thousands = _THOUSANDS.match(digits)
+    number = digits if thousands is None else re.sub("[.,]", "", thousands[0]) + digits[thousands.end() :]
     number = number.replace(",", ".")
     if thousands is not None:
-        notes.say(said, f"assumed: {number}, with a separator of thousands")
-    value = float(number)
+        notes.say(digits, f"assumed: {number}, with a separator of thousands")
+    amount = float(number)
     if hit["time"]:
-        return value / 1e3 if hit["time"].lower().startswith("m") else value
+        return amount / 1e3 if hit["time"].lower().startswith("m") else amount
     unit = hit[0][len(hit["plus"] or "") + len(hit["value"]) :].strip()
     is_bytes = hit["of"].lower().startswith("byte") or (hit["of"] == "B" and not unit.isupper())
     if is_bytes or hit["of"] == "B":
-        notes.say(f"{said} {unit}", "bytes: 8 bits each" if is_bytes else "assumed bits, which most people mean")
-    return value * {"k": 1e3, "m": 1e6, "g": 1e9}[hit["prefix"].lower()] * (8 if is_bytes else 1)
+        notes.say(f"{digits} {unit}", "bytes: 8 bits each" if is_bytes else "assumed bits, which most people mean")
+    return amount * {"k": 1e3, "m": 1e6, "g": 1e9}[hit["prefix"].lower()] * (8 if is_bytes else 1)
 
 
 def _what(text: str) -> str | None:
@@ -202,14 +202,14 @@ def _what(text: str) -> str | None:
 
 def _command(found: Measurement) -> str:
     """The command `home` for this line."""
-    down, up = found.rate(Role.DOWN), found.rate(Role.UP)
-    if not (down > 0 and up > 0):
+    down_bps, up_bps = found.rate(Role.DOWN), found.rate(Role.UP)
+    if not (down_bps > 0 and up_bps > 0):
         return ""
     if not found.idle_s > 0:
-        return f"tailback home --down {down / 1e6:g}Mbps --up {up / 1e6:g}Mbps --rtt 20ms"
-    said = [f"{down / 1e6:g}/{up / 1e6:g}", f"idle {found.idle_s * 1e3:g}"]
+        return f"tailback home --down {down_bps / 1e6:g}Mbps --up {up_bps / 1e6:g}Mbps --rtt 20ms"
+    settings = [f"{down_bps / 1e6:g}/{up_bps / 1e6:g}", f"idle {found.idle_s * 1e3:g}"]
     pings = {series.name: series.mean for series in found.of(Role.PING)}
     for way, role in (("down", Role.DOWN), ("up", Role.UP)):
         if (under := pings.get(f"ping during {role.value}")) is not None:
-            said.append(f"{way} {under * 1e3:g}")
-    return f'tailback home --measured "{", ".join(said)}"'
+            settings.append(f"{way} {under * 1e3:g}")
+    return f'tailback home --measured "{", ".join(settings)}"'

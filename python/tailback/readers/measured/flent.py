@@ -73,17 +73,17 @@ def read(given: Given) -> Reading:
     about, raw = _table(meta.get("SERIES_META")), _table(document.get("raw_values"))
     axis, start = _floats(document["x_values"]), _start(raw)
     series = []
-    for name, values in results.items():
+    for name, row_values in results.items():
         if "::" in name or "_stats_" in name or name.endswith(" avg") or name.endswith(("totals", "fairness")):
             notes.leave(_kind_of(name), "it is computed from other series, or describes sockets, queues and processors")
             continue
-        made = _series(name, values, _table(about.get(name)), raw.get(name), axis, start)
-        if made is None:
+        data_series = _series(name, row_values, _table(about.get(name)), raw.get(name), axis, start)
+        if data_series is None:
             notes.leave(short(_anonymous(name)), "it has no values")
-        elif not made.unit:
+        elif not data_series.unit:
             notes.leave(_anonymous(name), "its unit or its meaning has no counterpart here")
         else:
-            series.append(made)
+            series.append(data_series)
     if not series:
         raise ReadError(
             "Flent's file has no series of times or rates with values", "give a file of another test", name=given.name
@@ -94,10 +94,12 @@ def read(given: Given) -> Reading:
     settings = _settings(str(meta.get("TITLE") or ""), notes)
     for s in series:
         notes.say(s.name, said(s))
-    found = Measurement("Flent", tuple(series), _number(meta.get("LENGTH")), settings)
+    measurement = Measurement("Flent", tuple(series), _number(meta.get("LENGTH")), settings)
     notes.leave("names and addresses of hosts, files and commands", "they are not kept")
     title = f"Flent's {short(meta.get('NAME') or 'test')}, {len(series)} series"
-    return Reading(KIND, title, tuple(notes.understood), notes.left, next_commands(found), found, written(found))
+    return Reading(
+        KIND, title, tuple(notes.understood), notes.left, next_commands(measurement), measurement, written(measurement)
+    )
 
 
 def _series(name: str, values: Any, about: Mapping[str, Any], raw: Any, axis: Numbers, start: float) -> Series | None:
@@ -110,10 +112,10 @@ def _series(name: str, values: Any, about: Mapping[str, Any], raw: Any, axis: Nu
     if len(axis) < len(series):
         axis = np.arange(len(series), dtype=np.float64)
     times = axis[: len(series)]
-    there = np.isfinite(series)
-    if not there.any():
+    is_finite = np.isfinite(series)
+    if not is_finite.any():
         return None
-    times, series = times[there], series[there]
+    times, series = times[is_finite], series[is_finite]
     measured = _raw(raw, series, start)
     if measured is not None:
         times, series = measured
@@ -129,15 +131,15 @@ def _raw(raw: Any, results: Numbers, start: float) -> tuple[Numbers, Numbers] | 
     if not isinstance(raw, list):
         return None
     rows = [(_number(r.get("t")), _number(r.get("val"))) for r in raw if isinstance(r, dict)]
-    of = numbers([x for r in rows if math.isfinite(r[0]) and math.isfinite(r[1]) for x in r]).reshape(-1, 2)
-    if not len(of):
+    samples = numbers([x for r in rows if math.isfinite(r[0]) and math.isfinite(r[1]) for x in r]).reshape(-1, 2)
+    if not len(samples):
         return None
     middle = float(np.median(results))
     with np.errstate(all="ignore"):
-        tried = [transform(of[:, 1]) for transform in _TRANSFORMS]
+        tried = [transform(samples[:, 1]) for transform in _TRANSFORMS]
         best = min(tried, key=lambda v: abs(math.log(max(float(np.median(v)), 1e-30) / max(middle, 1e-30))))
     fit = np.isfinite(best)
-    return of[fit, 0] - start, best[fit]
+    return samples[fit, 0] - start, best[fit]
 
 
 def _role(name: str) -> Role:
@@ -163,11 +165,11 @@ def _anonymous(name: str) -> str:
 def _settings(title: str, notes: Notes) -> dict[str, str]:
     """The settings of the line in a title such as `rate:100Mbit/20Mbit rtt:50ms qdisc:fq_codel`."""
     settings: dict[str, str] = {}
-    for word, value in _SETTING.findall(title):
-        what = _WORDS.get(word.lower())
-        if what and what not in settings:
-            settings[what] = short(value)
-            notes.say(f"{what} (title)", settings[what])
+    for word, setting in _SETTING.findall(title):
+        setting_name = _WORDS.get(word.lower())
+        if setting_name and setting_name not in settings:
+            settings[setting_name] = short(setting)
+            notes.say(f"{setting_name} (title)", settings[setting_name])
     rest = _SETTING.sub(lambda m: "" if m[1].lower() in _WORDS else m[0], title).split()
     if rest:
         notes.leave("other words of the title", "they may name persons or places")

@@ -42,11 +42,11 @@ def read(given: Given) -> Reading:
     reverse, bidir = bool(_number(test.get("reverse"), 0)), bool(_number(test.get("bidir"), 0))
     # Some versions do not say that both directions were requested.
     bidir = bidir or "sum_sent_bidir_reverse" in end or "sum_bidir_reverse" in end
-    first, second = (Role.DOWN, Role.UP) if reverse else (Role.UP, Role.DOWN)
+    main_role, reverse_role = (Role.DOWN, Role.UP) if reverse else (Role.UP, Role.DOWN)
     _say_settings(start, test, udp, reverse, bidir, notes)
-    series = _rates(document, end, first, "", udp, notes)
+    series = _rates(document, end, main_role, "", udp, notes)
     if bidir:
-        series += _rates(document, end, second, "_bidir_reverse", udp, notes)
+        series += _rates(document, end, reverse_role, "_bidir_reverse", udp, notes)
     if not series:
         raise ReadError(
             "iperf3's result has no intervals and no totals", "give a run that has finished", name=given.name
@@ -55,16 +55,16 @@ def read(given: Given) -> Reading:
     totals = _table(end.get("sum")) if udp else {}
     lost, packets = _number(totals.get("lost_packets")), _number(totals.get("packets"))
     has_losses = packets > 0 and math.isfinite(lost)
-    sent, got = (int(packets), int(packets - lost)) if has_losses else (None, None)
-    again = _number(_table(end.get("sum_sent")).get("retransmits"))
+    sent_packets, received_packets = (int(packets), int(packets - lost)) if has_losses else (None, None)
+    resent_segments = _number(_table(end.get("sum_sent")).get("retransmits"))
     for s in series:
         notes.say(s.name, said(s))
     if has_losses:
         notes.say("lost", f"{int(lost)} of {int(packets)} datagrams, {100 * lost / packets:.3g} %")
     if math.isfinite(_number(totals.get("jitter_ms"))):
         notes.say("jitter", amount(_number(totals["jitter_ms"]) / 1e3, "s"))
-    if math.isfinite(again):
-        notes.say("sent again", f"{again:.0f} segments")
+    if math.isfinite(resent_segments):
+        notes.say("sent again", f"{resent_segments:.0f} segments")
     if document.get("error"):
         notes.leave("the output after the error", f"iperf3 stopped ({short(str(document['error']).split(':')[0])})")
     notes.leave("addresses, ports, names of machines, cookies", "they are not kept")
@@ -72,10 +72,10 @@ def read(given: Given) -> Reading:
         "iperf3",
         tuple(series),
         _number(test.get("duration")),
-        _settings(test, end, bidir, first, second),
-        sent,
-        got,
-        int(again) if math.isfinite(again) else None,
+        _settings(test, end, bidir, main_role, reverse_role),
+        sent_packets,
+        received_packets,
+        int(resent_segments) if math.isfinite(resent_segments) else None,
     )
     title = f"iperf3's result, {'UDP' if udp else 'TCP'}, {_way(reverse, bidir)}"
     return Reading(
@@ -104,16 +104,16 @@ def _say_settings(
 def _settings(
     test: Mapping[str, Any], end: Mapping[str, Any], bidir: bool, first: Role, second: Role
 ) -> dict[str, str]:
-    made = {}
+    settings = {}
     control = end.get("sender_tcp_congestion")
     if isinstance(control, str):
-        made["control"] = short(control)
+        settings["control"] = short(control)
     flows = _number(test.get("num_streams"))
     if math.isfinite(flows) and 0 < flows < 1000:
-        made[f"{first.value} flows"] = f"{flows:.0f}"
+        settings[f"{first.value} flows"] = f"{flows:.0f}"
         if bidir:
-            made[f"{second.value} flows"] = f"{flows:.0f}"
-    return made
+            settings[f"{second.value} flows"] = f"{flows:.0f}"
+    return settings
 
 
 def _way(reverse: bool, bidir: bool) -> str:
@@ -124,27 +124,27 @@ def _rates(
     d: Mapping[str, Any], end: Mapping[str, Any], role: Role, which: str, udp: bool, notes: Notes
 ) -> list[Series]:
     """The sum of all streams of a direction over time, and its mean over the run."""
-    times, values = [], []
-    omitted = 0
+    times, rates_bps = [], []
+    omitted_count = 0
     for interval in d.get("intervals") or []:
         row = _table(_table(interval).get(f"sum{which}"))
-        at, rate = _number(row.get("start")), _number(row.get("bits_per_second"))
+        at_s, rate = _number(row.get("start")), _number(row.get("bits_per_second"))
         if row.get("omitted"):
-            omitted += 1
-        elif math.isfinite(at) and math.isfinite(rate):
-            times.append(at)
-            values.append(rate)
-    if omitted:
-        notes.leave(f"{omitted} intervals at the beginning", "iperf3 was asked to omit them")
+            omitted_count += 1
+        elif math.isfinite(at_s) and math.isfinite(rate):
+            times.append(at_s)
+            rates_bps.append(rate)
+    if omitted_count:
+        notes.leave(f"{omitted_count} intervals at the beginning", "iperf3 was asked to omit them")
     names = (f"sum_received{which}", f"sum{which}", f"sum_sent{which}")
-    stated = [_number(_table(end.get(name)).get("bits_per_second")) for name in names]
+    stated_rates = [_number(_table(end.get(name)).get("bits_per_second")) for name in names]
     # The rate is missing if the receiver did not report it.
-    mean = next((rate for rate in stated if rate > 0), math.nan)
-    if math.isfinite(mean) and not stated[0] > 0:
-        mean *= 1 - _say_sent(_table(end.get(f"sum{which}")) if udp and stated[1] > 0 else {}, role, notes)
-    if not values and not math.isfinite(mean):
+    mean = next((rate for rate in stated_rates if rate > 0), math.nan)
+    if math.isfinite(mean) and not stated_rates[0] > 0:
+        mean *= 1 - _say_sent(_table(end.get(f"sum{which}")) if udp and stated_rates[1] > 0 else {}, role, notes)
+    if not rates_bps and not math.isfinite(mean):
         return []
-    return [Series(role.value, role, "bit/s", numbers(times), numbers(values), mean, whole=True)]
+    return [Series(role.value, role, "bit/s", numbers(times), numbers(rates_bps), mean, whole=True)]
 
 
 def _say_sent(totals: Mapping[str, Any], role: Role, notes: Notes) -> float:
@@ -160,16 +160,16 @@ def _say_sent(totals: Mapping[str, Any], role: Role, notes: Notes) -> float:
 
 def _round_trips(d: Mapping[str, Any]) -> list[Series]:
     """TCP's own smoothed round trip, in microseconds. This time is not that of a ping."""
-    times, values = [], []
+    times, round_trips = [], []
     for interval in d.get("intervals") or []:
         rows = [_table(s) for s in _table(interval).get("streams") or []]
         rtts = [_number(r.get("rtt")) for r in rows if _number(r.get("rtt"), 0) > 0]
         if rtts:
             times.append(_number(rows[0].get("start"), 0.0))
-            values.append(math.fsum(rtts) / len(rtts) / 1e6)
-    if not values:
+            round_trips.append(math.fsum(rtts) / len(rtts) / 1e6)
+    if not round_trips:
         return []
-    return [Series("TCP's round trip", Role.OTHER, "s", numbers(times), numbers(values))]
+    return [Series("TCP's round trip", Role.OTHER, "s", numbers(times), numbers(round_trips))]
 
 
 def _document(given: Given) -> Any:
@@ -187,19 +187,19 @@ def _document(given: Given) -> Any:
 
 def _of_stream(given: Given, notes: Notes) -> dict[str, Any]:
     """The document that the lines of --json-stream form."""
-    made: dict[str, Any] = {"intervals": []}
-    for number, line in given.filled:
+    document: dict[str, Any] = {"intervals": []}
+    for line_number, line in given.filled:
         try:
             event = JSON.decode(line)
         except (ValueError, RecursionError):
-            notes.leave(line, "it is no JSON", number)
+            notes.leave(line, "it is no JSON", line_number)
             continue
-        name, data = (event.get("event"), event.get("data")) if isinstance(event, dict) else (None, None)
+        name, event_data = (event.get("event"), event.get("data")) if isinstance(event, dict) else (None, None)
         if name == "interval":
-            made["intervals"].append(data)
+            document["intervals"].append(event_data)
         elif name in ("start", "end", "error"):
-            made[name] = data
-    return made
+            document[name] = event_data
+    return document
 
 
 def _table(value: Any) -> Mapping[str, Any]:

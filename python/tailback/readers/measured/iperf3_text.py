@@ -76,9 +76,9 @@ def recognises(given: Given) -> bool:
 
 def _runs(given: Given, notes: Notes) -> list[_Run]:
     """The runs of a text. The server's output that a client prints is left out, since it is the same run."""
-    runs, of_server, reported = [_Run()], 0, False
+    runs, of_server, is_reported = [_Run()], 0, False
     repeats = False
-    for number, line in given.filled:
+    for line_number, line in given.filled:
         if len(line) >= _LONGEST:
             continue
         run = runs[-1]
@@ -90,17 +90,17 @@ def _runs(given: Given, notes: Notes) -> list[_Run]:
                 run.served = "Accepted" in line
                 run.old = "Client connecting" in line
         elif re.search(_SAID + "Server output:", line):
-            of_server, repeats = number, True
+            of_server, repeats = line_number, True
         elif repeats:
             continue
         elif (m := _ROW.match(line)) is not None:
-            step = _step(m, reported)
+            step = _step(m, is_reported)
             if run.steps and run.steps[-1].end and not step.end:
                 runs.append(run := _Run(reverse=run.reverse, served=run.served, old=run.old))
             run.steps.append(step)
             run.udp = run.udp or _LOSS.search(step.rest) is not None
         else:
-            reported = "Server Report" in line
+            is_reported = "Server Report" in line
             _said(run, line)
     if of_server:
         notes.leave("the output of the server", "it is the same run", of_server)
@@ -144,7 +144,7 @@ def read(given: Given) -> Reading:
     several_roles = len(roles) > 1
     notes.say("protocol", "UDP" if run.udp else "TCP")
     notes.say("direction", "both directions at once" if several_roles else _way(run, roles[0]))
-    made = [_of_role(run, role, by_role[role], several_roles, notes) for role in roles]
+    role_results = [_of_role(run, role, by_role[role], several_roles, notes) for role in roles]
     notes.say(
         "digits", f"those that {program} prints; --json has more digits" if not run.old else "those that it prints"
     )
@@ -153,17 +153,17 @@ def read(given: Given) -> Reading:
     if run.error:
         notes.leave("what came after the error", f"{program} stopped ({run.error})")
     notes.leave("names and addresses", "they are not kept")
-    settings = {f"{way.value} flows": str(one.flows) for way, one in zip(roles, made, strict=True)}
+    settings = {f"{way.value} flows": str(one.flows) for way, one in zip(roles, role_results, strict=True)}
     settings |= {"control": run.control} if run.control else {}
-    lost = made[0].loss if not several_roles else None
+    lost = role_results[0].loss if not several_roles else None
     measurement = Measurement(
         program,
-        tuple(one.series for one in made),
+        tuple(one.series for one in role_results),
         max(s.until for s in run.steps),
         settings,
         lost[1] if lost else None,
         lost[1] - lost[0] if lost else None,
-        made[0].again if not several_roles else None,
+        role_results[0].again if not several_roles else None,
     )
     title = f"output of {program}, {'UDP' if run.udp else 'TCP'}"
     return Reading(
@@ -207,31 +207,31 @@ def _of_role(run: _Run, role: Role, rows: Sequence[_Step], both: bool, notes: No
     omitted = {s.since for s in steps if "omitted" in s.rest}
     if omitted:
         notes.leave(f"{len(omitted)} intervals at the beginning", "iperf3 was asked to omit them")
-    counted = [s for s in steps if "omitted" not in s.rest]
-    usual = median(s.until - s.since for s in counted) if counted else 0.0
-    brief = [s for s in counted if s.until - s.since < _LEAST_STEP * usual]
+    counted_steps = [s for s in steps if "omitted" not in s.rest]
+    usual = median(s.until - s.since for s in counted_steps) if counted_steps else 0.0
+    brief = [s for s in counted_steps if s.until - s.since < _LEAST_STEP * usual]
     if brief:
         notes.leave(f"the interval from {brief[0].since:g} s", "it is too short for a rate")
-    times, values = _summed([s for s in counted if s not in brief])
-    mean, loss, why = _mean(run, totals)
-    where = f", {role.value}" if both else ""
-    series = Series(role.value, role, "bit/s", numbers(times), numbers(values), mean, whole=True)
-    notes.say(f"flows{where}", str(len(streams) or 1))
+    times, rates_bps = _summed([s for s in counted_steps if s not in brief])
+    mean, loss, mean_source = _mean(run, totals)
+    role_text = f", {role.value}" if both else ""
+    series = Series(role.value, role, "bit/s", numbers(times), numbers(rates_bps), mean, whole=True)
+    notes.say(f"flows{role_text}", str(len(streams) or 1))
     notes.say(role.value, said(series))
-    if why:
-        notes.say(f"mean{where}", why)
-    if run.udp and role is Role.UP and len(values) and not run.served and not run.old:
-        notes.say(f"over time{where}", "as sent: the client does not know what arrived in an interval")
+    if mean_source:
+        notes.say(f"mean{role_text}", mean_source)
+    if run.udp and role is Role.UP and len(rates_bps) and not run.served and not run.old:
+        notes.say(f"over time{role_text}", "as sent: the client does not know what arrived in an interval")
     if loss is not None and loss[1]:
-        notes.say(f"lost{where}", f"{loss[0]} of {loss[1]} datagrams, {100 * loss[0] / loss[1]:.3g} %")
+        notes.say(f"lost{role_text}", f"{loss[0]} of {loss[1]} datagrams, {100 * loss[0] / loss[1]:.3g} %")
     elif run.udp:
-        notes.say(f"lost{where}", "unknown: the receiver's line is missing")
+        notes.say(f"lost{role_text}", "unknown: the receiver's line is missing")
     jitter = [m["jitter"] for s in totals if s.end != "sender" and (m := _LOSS.search(s.rest)) and m["jitter"]]
     if jitter and jitter[-1].count(".") < 2:
-        notes.say(f"jitter{where}", amount(float(jitter[-1]) / 1e3, "s"))
+        notes.say(f"jitter{role_text}", amount(float(jitter[-1]) / 1e3, "s"))
     counts = [int(m[1]) for s in totals if not run.udp and (m := _AGAIN.match(s.rest))]
     if counts:
-        notes.say(f"sent again{where}", f"{sum(counts)} segments")
+        notes.say(f"sent again{role_text}", f"{sum(counts)} segments")
     return _OfRole(series, len(streams) or 1, loss, sum(counts) if counts else None)
 
 
@@ -251,10 +251,10 @@ def _totals(rows: Sequence[_Step]) -> list[_Step]:
 def _summed(steps: Sequence[_Step]) -> tuple[list[float], list[float]]:
     """The sum over streams, at the times that all streams have."""
     streams = {s.id for s in steps}
-    found: dict[float, dict[str, float]] = {}
+    rates_at: dict[float, dict[str, float]] = {}
     for s in steps:
-        found.setdefault(s.since, {})[s.id] = s.rate_bps
-    all_there = {since: rates for since, rates in found.items() if len(rates) == len(streams)}
+        rates_at.setdefault(s.since, {})[s.id] = s.rate_bps
+    all_there = {since: rates for since, rates in rates_at.items() if len(rates) == len(streams)}
     return list(all_there), [math.fsum(rates.values()) for rates in all_there.values()]
 
 

@@ -62,27 +62,36 @@ def next_commands(found: Measurement) -> tuple[Next, ...]:
 def _text(found: Measurement) -> str:
     line = _line(found)
     length = found.length_s if 1 <= found.length_s <= _LONGEST_S else _USUAL_S
-    out = [f"# The line that {found.program} measured, from the data in its file."]
-    out += [f"# {note}" for note in line.notes]
-    out += [f'name = "{found.program} beside its simulation"', f'duration = "{length + _IDLE_S:g}s"']
-    out += [f'warmup = "{_IDLE_S:g}s"', "", "[link.line]", 'from = "home"', 'to = "server"']
+    toml_lines = [f"# The line that {found.program} measured, from the data in its file."]
+    toml_lines += [f"# {note}" for note in line.notes]
+    toml_lines += [f'name = "{found.program} beside its simulation"', f'duration = "{length + _IDLE_S:g}s"']
+    toml_lines += [f'warmup = "{_IDLE_S:g}s"', "", "[link.line]", 'from = "home"', 'to = "server"']
     # The link is ten times as fast as the shapers, so that only they delay the frames.
-    out += [f'rate = "{10 * max(line.up_bps, line.down_bps):.0f}bps"', f'delay = "{line.rtt_s / 2 * 1e6:.0f}us"']
-    out += [f"queue = {_framed(line.up_bps, line.queue)}", f"reverse_queue = {_framed(line.down_bps, line.queue)}"]
+    toml_lines += [f'rate = "{10 * max(line.up_bps, line.down_bps):.0f}bps"', f'delay = "{line.rtt_s / 2 * 1e6:.0f}us"']
+    toml_lines += [
+        f"queue = {_framed(line.up_bps, line.queue)}",
+        f"reverse_queue = {_framed(line.down_bps, line.queue)}",
+    ]
     if found.of(Role.PING):
         gap = _ping_gap(found)
-        out += ["", "[flows.ping]", 'transport = { kind = "udp", echo = true }']
-        out += [f'traffic = {{ kind = "cbr", rate = "{_PING_BYTES * 8 / gap:.0f}bps" }}']
-        out += [f'packet_size = "{_PING_BYTES}B"', "", "[record.ping]", 'flows = "ping"', 'probes = ["round_trip"]']
-        out += ["on_change = true"]
+        toml_lines += ["", "[flows.ping]", 'transport = { kind = "udp", echo = true }']
+        toml_lines += [f'traffic = {{ kind = "cbr", rate = "{_PING_BYTES * 8 / gap:.0f}bps" }}']
+        toml_lines += [
+            f'packet_size = "{_PING_BYTES}B"',
+            "",
+            "[record.ping]",
+            'flows = "ping"',
+            'probes = ["round_trip"]',
+        ]
+        toml_lines += ["on_change = true"]
     control = _control(found)
     for role, ends in ((Role.UP, ("home", "server")), (Role.DOWN, ("server", "home"))):
         count = _flows(found, role)
         if count:
-            out += ["", f"[flows.{role.value}]", f'from = "{ends[0]}"', f'to = "{ends[1]}"', f"count = {count}"]
-            out += [f'tcp = {{ profile = "linux",{control} payload = "1448B" }}']
-            out += [f'start = {{ kind = "uniform", from = "{_IDLE_S:g}s", to = "{_IDLE_S + 0.2:g}s" }}']
-    return "\n".join(out) + "\n"
+            toml_lines += ["", f"[flows.{role.value}]", f'from = "{ends[0]}"', f'to = "{ends[1]}"', f"count = {count}"]
+            toml_lines += [f'tcp = {{ profile = "linux",{control} payload = "1448B" }}']
+            toml_lines += [f'start = {{ kind = "uniform", from = "{_IDLE_S:g}s", to = "{_IDLE_S + 0.2:g}s" }}']
+    return "\n".join(toml_lines) + "\n"
 
 
 def _framed(rate_bps: float, queue: str) -> str:
@@ -94,16 +103,16 @@ def _framed(rate_bps: float, queue: str) -> str:
 
 def _line(found: Measurement) -> _Line:
     notes = []
-    down, up = _rates(found.settings.get("rate", ""))
-    for role, given in ((Role.DOWN, down), (Role.UP, up)):
-        if given:
-            notes.append(f"{role.value}: {amount(given, 'bit/s')}, by the file's own settings.")
-    measured = {role: found.rate(role) / _PAYLOAD_SHARE for role in (Role.DOWN, Role.UP)}
-    fastest = max((r for r in measured.values() if r > 0), default=1e6)
+    down_bps, up_bps = _rates(found.settings.get("rate", ""))
+    for role, given_bps in ((Role.DOWN, down_bps), (Role.UP, up_bps)):
+        if given_bps:
+            notes.append(f"{role.value}: {amount(given_bps, 'bit/s')}, by the file's own settings.")
+    measured_bps = {role: found.rate(role) / _PAYLOAD_SHARE for role in (Role.DOWN, Role.UP)}
+    fastest = max((r for r in measured_bps.values() if r > 0), default=1e6)
     chosen = []
-    for role, given in ((Role.DOWN, down), (Role.UP, up)):
-        rate = given or (measured[role] if measured[role] > 0 else fastest)
-        if not given:
+    for role, given_bps in ((Role.DOWN, down_bps), (Role.UP, up_bps)):
+        rate = given_bps or (measured_bps[role] if measured_bps[role] > 0 else fastest)
+        if not given_bps:
             notes.append(f"assumed: {role.value} {amount(rate, 'bit/s')}, the measured rate with its headers.")
         chosen.append(max(1e3, rate))
     rtt = _time(found.settings.get("rtt", ""))

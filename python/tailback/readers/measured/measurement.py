@@ -121,11 +121,11 @@ def amount(value: float, unit: str) -> str:
 
 def said(series: Series) -> str:
     """A series in one line: mean, median, 99th percentile, and number of values."""
-    parts = [f"mean {series.written(series.mean)}"]
+    statistics = [f"mean {series.written(series.mean)}"]
     if len(series.values):
-        parts += [f"median {series.written(series.median)}", f"99th percentile {series.written(series.p99)}"]
+        statistics += [f"median {series.written(series.median)}", f"99th percentile {series.written(series.p99)}"]
     many = len(series.values)
-    return f"{', '.join(parts)} ({many} value{'' if many == 1 else 's'})" if many else parts[0]
+    return f"{', '.join(statistics)} ({many} value{'' if many == 1 else 's'})" if many else statistics[0]
 
 
 def numbers(values: Sequence[float]) -> Numbers:

@@ -87,32 +87,32 @@ class _Log:
 
 def read(given: Given) -> Reading:
     notes, log = Notes(), _Log()
-    stated: dict[str, float] = {}
+    stated_totals: dict[str, float] = {}
     runs = 0
-    for number, line in given.filled:
+    for line_number, line in given.filled:
         if len(line) > LONGEST_LINE:
-            notes.leave("an overlong line", "no ping prints such a line", number)
+            notes.leave("an overlong line", "no ping prints such a line", line_number)
         elif _HEAD.match(line):
             runs += 1
             if runs > 1:
-                notes.leave("the pings from here on", "they belong to another run", number)
+                notes.leave("the pings from here on", "they belong to another run", line_number)
                 break
         else:
-            _line(line, number, log, stated, notes)
-    if not log.rtts and "sent" not in stated:
+            _line(line, line_number, log, stated_totals, notes)
+    if not log.rtts and "sent" not in stated_totals:
         raise ReadError("ping's text has neither replies nor a summary", "give ping's whole output", name=given.name)
-    return _reading(log, stated, notes)
+    return _reading(log, stated_totals, notes)
 
 
 def _line(line: str, number: int, log: _Log, stated: dict[str, float], notes: Notes) -> None:
-    fping, answer, seq = _FPING.match(line), _ANSWER.search(line), _SEQ.search(line)
-    if fping:
-        at = fping["at"]
-        place = log.number(fping["seq"])
-        if fping["ms"] is None:
+    fping_match, answer, seq = _FPING.match(line), _ANSWER.search(line), _SEQ.search(line)
+    if fping_match:
+        at_text = fping_match["at"]
+        sequence = log.number(fping_match["seq"])
+        if fping_match["ms"] is None:
             log.lost += 1
         else:
-            _reply(log, float(at) if at else None, float(fping["ms"]) / 1e3, place, notes, number)
+            _reply(log, float(at_text) if at_text else None, float(fping_match["ms"]) / 1e3, sequence, notes, number)
     elif answer and "min/avg" not in line and not _WINDOWS_RTT.match(line):
         if "DUP" in line:
             log.duplicates += 1
@@ -120,9 +120,9 @@ def _line(line: str, number: int, log: _Log, stated: dict[str, float], notes: No
             return
         unit = 1e-6 if answer["unit"].lower() in ("usec", "us") else 1e-3
         stamp = _STAMP.match(line)
-        place = log.number(seq[1]) if seq else len(log.rtts) + log.lost
+        sequence = log.number(seq[1]) if seq else len(log.rtts) + log.lost
         rtt = float(answer["ms"].replace(",", ".")) * unit
-        _reply(log, float(stamp[1]) if stamp else None, rtt, place, notes, number)
+        _reply(log, float(stamp[1]) if stamp else None, rtt, sequence, notes, number)
     elif _summary(line, stated):
         pass
     elif _LOST.search(line):
@@ -155,14 +155,18 @@ def _reply(log: _Log, at: float | None, rtt: float, place: int, notes: Notes, nu
 
 def _summary(line: str, stated: dict[str, float]) -> bool:
     """Takes the numbers of a summary line; False for any other line."""
-    if sent := _SENT.search(line):
-        stated |= {"sent": float(sent[1]), "received": float(sent[2]), "duplicates": float(sent[3] or 0)}
-        if sent[6]:
-            stated["time"] = float(sent[6]) / 1e3
-    elif (sent := _FPING_SENT.search(line)) or (
-        (sent := _WINDOWS_SENT.search(line)) and int(sent[1]) - int(sent[2]) == int(sent[3])
+    if sent_match := _SENT.search(line):
+        stated |= {
+            "sent": float(sent_match[1]),
+            "received": float(sent_match[2]),
+            "duplicates": float(sent_match[3] or 0),
+        }
+        if sent_match[6]:
+            stated["time"] = float(sent_match[6]) / 1e3
+    elif (sent_match := _FPING_SENT.search(line)) or (
+        (sent_match := _WINDOWS_SENT.search(line)) and int(sent_match[1]) - int(sent_match[2]) == int(sent_match[3])
     ):
-        stated |= {"sent": float(sent[1]), "received": float(sent[2])}
+        stated |= {"sent": float(sent_match[1]), "received": float(sent_match[2])}
     elif rtt := _RTT.search(line):
         names = {"avg": "mean", "mdev": "deviation", "stddev": "deviation", "std-dev": "deviation"}
         pairs = zip(rtt["names"].split("/"), rtt["values"].split("/"), strict=False)
@@ -175,28 +179,33 @@ def _summary(line: str, stated: dict[str, float]) -> bool:
 
 
 def _reading(log: _Log, stated: dict[str, float], notes: Notes) -> Reading:
-    received = len(log.rtts)
+    received_count = len(log.rtts)
     if log.least is not None:
-        sent = log.most - min(log.least, 1) + 1 if log.least <= 1 else log.most - log.least + 1
+        sent_count = log.most - min(log.least, 1) + 1 if log.least <= 1 else log.most - log.least + 1
     else:
-        sent = received + log.lost
-    sent = max(sent, received)
+        sent_count = received_count + log.lost
+    sent_count = max(sent_count, received_count)
     if "sent" in stated:
         notes.say("summary line", f"{stated['sent']:.0f} sent, {stated['received']:.0f} received")
-        if received and stated["received"] != received:
+        if received_count and stated["received"] != received_count:
             notes.leave(
-                f"{abs(stated['received'] - received):.0f} replies",
+                f"{abs(stated['received'] - received_count):.0f} replies",
                 "they are counted in the summary but missing in the text",
             )
-        sent, got = int(stated["sent"]), int(stated["received"])
+        sent_count, got = int(stated["sent"]), int(stated["received"])
     else:
-        got = received
+        got = received_count
         notes.say("assumed", "without a summary, the sent packets are those between the first and the last reply")
     times = _times(log, stated, notes)
     series = Series(
-        "ping", Role.PING, "s", times, numbers(log.rtts), stated.get("mean", math.nan) if not received else math.nan
+        "ping",
+        Role.PING,
+        "s",
+        times,
+        numbers(log.rtts),
+        stated.get("mean", math.nan) if not received_count else math.nan,
     )
-    if received:
+    if received_count:
         notes.say("round trip", said(series))
         values = series.values
         deviation = float(np.std(values))
@@ -206,16 +215,16 @@ def _reading(log: _Log, stated: dict[str, float], notes: Notes) -> Reading:
         stated_texts = [f"{k} {amount(v, 's')}" for k, v in stated.items() if k in ("min", "mean", "max")]
         notes.say("round trip", ", ".join(stated_texts) or "unknown: there was no reply")
         series = Series("ping", Role.PING, "s", numbers([]), numbers([]), stated.get("mean", math.nan))
-    if sent:
-        notes.say("lost", f"{sent - got} of {sent}, {100 * max(0, sent - got) / sent:.3g} %")
+    if sent_count:
+        notes.say("lost", f"{sent_count - got} of {sent_count}, {100 * max(0, sent_count - got) / sent_count:.3g} %")
     if log.duplicates:
         notes.say("duplicates", str(log.duplicates))
     notes.leave("names and addresses", "they are not kept")
     length = float(times[-1] - times[0]) if len(times) > 1 else math.nan
-    measurement = Measurement("ping", (series,), length, {}, sent or None, got)
+    measurement = Measurement("ping", (series,), length, {}, sent_count or None, got)
     return Reading(
         KIND,
-        f"a log of ping, {received} replies",
+        f"a log of ping, {received_count} replies",
         tuple(notes.understood),
         notes.left,
         next_commands(measurement),

@@ -31,36 +31,41 @@ def _row(given: Given) -> Mapping[str, Any]:
 
 
 def _program(row: Mapping[str, Any]) -> str:
-    down, up = row.get("download"), row.get("upload")
-    if isinstance(down, dict) and isinstance(up, dict) and "bandwidth" in down and isinstance(row.get("ping"), dict):
+    download, upload = row.get("download"), row.get("upload")
+    if (
+        isinstance(download, dict)
+        and isinstance(upload, dict)
+        and "bandwidth" in download
+        and isinstance(row.get("ping"), dict)
+    ):
         return "Ookla's speedtest"
-    if not (_finite(down) and _finite(up) and _finite(row.get("ping")) and "bytes_received" in row):
+    if not (_finite(download) and _finite(upload) and _finite(row.get("ping")) and "bytes_received" in row):
         return ""
     return "LibreSpeed" if "jitter" in row else "speedtest-cli"
 
 
 def read(given: Given) -> Reading:
-    notes, row = Notes(), _row(given)
-    program = _program(row)
+    notes, result = Notes(), _row(given)
+    program = _program(result)
     notes.say("program", program)
-    found: dict[str, float] = {}
-    for way in ("download", "upload"):
-        direction = row[way]
+    quantities: dict[str, float] = {}
+    for direction_name in ("download", "upload"):
+        direction = result[direction_name]
         if isinstance(direction, dict):
-            _put(found, f"{way} rate", direction.get("bandwidth"), _OOKLA)
+            _put(quantities, f"{direction_name} rate", direction.get("bandwidth"), _OOKLA)
             latency = direction.get("latency")
             # `iqm` is the mean of the middle half. The ends of the range are other numbers.
-            _put(found, f"{way} total", latency.get("iqm") if isinstance(latency, dict) else None, 1e-3)
+            _put(quantities, f"{direction_name} total", latency.get("iqm") if isinstance(latency, dict) else None, 1e-3)
         else:
-            _put(found, f"{way} rate", direction, _LIBRESPEED if program == "LibreSpeed" else _CLI)
-    ping = row["ping"]
-    _put(found, "idle", ping.get("latency") if isinstance(ping, dict) else ping, 1e-3)
-    if not any(key.endswith("total") for key in found):
+            _put(quantities, f"{direction_name} rate", direction, _LIBRESPEED if program == "LibreSpeed" else _CLI)
+    ping = result["ping"]
+    _put(quantities, "idle", ping.get("latency") if isinstance(ping, dict) else ping, 1e-3)
+    if not any(key.endswith("total") for key in quantities):
         notes.leave("round trips under load", "the test does not measure them")
     if isinstance(given.document, list) and len(given.document) > 1:
         notes.leave(f"{len(given.document) - 1} other tests", "the last test is read")
     notes.leave("jitter, addresses, names of providers and servers", "they are not kept")
-    return reading(found, notes, given.name, KIND)
+    return reading(quantities, notes, given.name, KIND)
 
 
 def _finite(value: Any) -> bool:

@@ -104,10 +104,10 @@ def rate_unit(word: str) -> float:
     word = word.replace("bits_per_second", "bit/s").replace(" ", "")
     if word.lower() in ("pps", "packets", "packets/s", "pkts", "pkts/s"):
         return PACKET_BYTES * 8.0
-    if found := _BYTES.fullmatch(word):
-        return 8 * _PREFIXES[found[1]]
-    if found := _BITS.fullmatch(word) or _BITS.fullmatch(word.lower()):
-        return _PREFIXES[found[1]] if word.lower() not in ("ps", "mps", "kps", "gps") else 0.0
+    if unit_match := _BYTES.fullmatch(word):
+        return 8 * _PREFIXES[unit_match[1]]
+    if unit_match := _BITS.fullmatch(word) or _BITS.fullmatch(word.lower()):
+        return _PREFIXES[unit_match[1]] if word.lower() not in ("ps", "mps", "kps", "gps") else 0.0
     return 0.0
 
 

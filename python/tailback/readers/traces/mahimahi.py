@@ -39,25 +39,27 @@ def recognises(given: Given) -> bool:
 def read(given: Given) -> Reading:
     notes = Notes()
     times_ms: list[int] = []
-    for number, line in given.filled:
+    for line_number, line in given.filled:
         if not (len(line) < 20 and line.isascii() and line.isdigit()):
             raise ReadError(
                 f'"{line[:40]}" is not a whole number of milliseconds',
                 "each line of Mahimahi's traces has one; a trace of rates has two columns",
-                number,
+                line_number,
                 given.name,
             )
         if times_ms and int(line) < times_ms[-1]:
-            raise ReadError("this time is earlier than the one before it", "sort the lines by time", number, given.name)
+            raise ReadError(
+                "this time is earlier than the one before it", "sort the lines by time", line_number, given.name
+            )
         times_ms.append(int(line))
     opportunities = Opportunities(tuple(times_ms))
     if not times_ms[-1]:
         raise ReadError(
             "the trace ends at 0 ms, where it would begin again", "give a last line later than 0", name=given.name
         )
-    for number, line in enumerate(given.lines, 1):
+    for line_number, line in enumerate(given.lines, 1):
         if line.startswith("#"):
-            notes.leave("a comment", "it is no time", number)
+            notes.leave("a comment", "it is no time", line_number)
     notes.say("opportunities", f"{len(times_ms)}, of {OPPORTUNITY_BYTES} B")
     notes.say("length", f"{times_ms[-1] / 1e3:g} s, then it begins again")
     notes.say("mean rate", amount(opportunities.mean_bps, "bit/s"))

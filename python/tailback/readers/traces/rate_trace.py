@@ -50,22 +50,22 @@ def recognises(given: Given) -> bool:
 
 
 def read(given: Given) -> Reading:
-    found = _table(given)
-    columns = _columns(found, given) if found else None
-    if found is None or columns is None:
+    table_found = _table(given)
+    columns = _columns(table_found, given) if table_found else None
+    if table_found is None or columns is None:
         raise ReadError("it is no table of times and values", "give two columns, a time and a rate", name=given.name)
     notes = Notes()
-    when, what = columns
+    time_head, value_head = columns
     notes.say(
         "form",
-        f"{len(found.rows)} lines of {found.width} columns, separated by {found.separator}"
-        + (", decimal commas" if found.decimal_comma else ""),
+        f"{len(table_found.rows)} lines of {table_found.width} columns, separated by {table_found.separator}"
+        + (", decimal commas" if table_found.decimal_comma else ""),
     )
-    for at in found.ragged:
+    for at in table_found.ragged:
         notes.leave("a line with another number of columns", "it is no row of the table", at)
-    _leave_columns(found, (when, what), notes)
-    trace = _trace(found, when, what, given, notes)
-    if what.quantity is Quantity.DELAY:
+    _leave_columns(table_found, (time_head, value_head), notes)
+    trace = _trace(table_found, time_head, value_head, given, notes)
+    if value_head.quantity is Quantity.DELAY:
         return _delays(trace, notes)
     return _rates(trace, notes)
 
@@ -78,20 +78,24 @@ def _table(given: Given) -> Table | None:
 def _columns(found: Table, given: Given) -> tuple[Head | None, Head] | None:
     """The column of the time (None if lines are one second apart or have durations) and that of the value; None if
     there are no such columns."""
-    named = heads(found.names)
+    named_heads = heads(found.names)
     wish = given.wishes.column
-    values = [h for h in named if h.quantity in (Quantity.RATE, Quantity.DELAY, Quantity.BYTES, Quantity.PACKETS)]
-    values = [h for h in values if _filled(found, h.at)]
+    value_heads = [
+        h for h in named_heads if h.quantity in (Quantity.RATE, Quantity.DELAY, Quantity.BYTES, Quantity.PACKETS)
+    ]
+    value_heads = [h for h in value_heads if _filled(found, h.at)]
     if wish:
         if wish not in found.names:
             return None
         column = found.names.index(wish)
-        values = [h for h in values if h.at == column] or [Head(column, wish, Quantity.RATE)]
-    times = [h for h in named if h.quantity is Quantity.TIME] or [h for h in named if h.quantity is Quantity.DURATION]
+        value_heads = [h for h in value_heads if h.at == column] or [Head(column, wish, Quantity.RATE)]
+    times = [h for h in named_heads if h.quantity is Quantity.TIME] or [
+        h for h in named_heads if h.quantity is Quantity.DURATION
+    ]
     if found.names:
         rank = {Quantity.RATE: 0, Quantity.BYTES: 1, Quantity.PACKETS: 2, Quantity.DELAY: 3}
-        values.sort(key=lambda h: (rank[h.quantity], _is_upload(h.name)))
-        return (times[0] if times else None, values[0]) if values else None
+        value_heads.sort(key=lambda h: (rank[h.quantity], _is_upload(h.name)))
+        return (times[0] if times else None, value_heads[0]) if value_heads else None
     if found.width == _COMMUTER and _is_commuter(found):
         return Head(1, "milliseconds", Quantity.TIME, 1e-3), Head(4, "bytes", Quantity.BYTES, 1.0)
     if found.width != 2 or not _rises(found, 0):
@@ -147,12 +151,12 @@ def _trace(found: Table, when: Head | None, what: Head, given: Given, notes: Not
     if not cells:
         raise ReadError(f"column {what.name} has no values", "name another column with --column", name=given.name)
     times = _times(cells, found, when, given.name, notes)
-    raw = numbers(
+    values_read = numbers(
         [_value(row_cells[what.at], what, found.decimal_comma, given.name, line) for line, row_cells in cells]
     )
     with_units = not all(math.isfinite(number(row_cells[what.at], found.decimal_comma)) for _, row_cells in cells)
     lines = [line for line, _ in cells]
-    times, raw, lines = _in_order(times, raw, lines, given.name, notes)
+    times, values_read, lines = _in_order(times, values_read, lines, given.name, notes)
     gaps = np.diff(times)
     last_duration_s = float(np.median(gaps)) if len(gaps) else 1.0
     if when is not None and when.quantity is Quantity.DURATION:
@@ -165,11 +169,11 @@ def _trace(found: Table, when: Head | None, what: Head, given: Given, notes: Not
         last_duration_s = float(lengths[-1])
     end = float(times[-1]) + last_duration_s
     if what.quantity in (Quantity.BYTES, Quantity.PACKETS):
-        times, raw = _from_amounts(times, raw, what, notes)
+        times, values_read = _from_amounts(times, values_read, what, notes)
         end = float(times[-1]) + last_duration_s if len(gaps) == 0 else float(times[-1] + gaps[-1])
     elif not with_units:
-        raw = raw * _factor(raw, what, given, notes)
-    return Trace(times, raw, end)
+        values_read = values_read * _factor(values_read, what, given, notes)
+    return Trace(times, values_read, end)
 
 
 def _times(
@@ -312,13 +316,13 @@ def _delays(trace: Trace, notes: Notes) -> Reading:
     notes.say("mean delay", amount(trace.mean, "s"))
     notes.say("least and most", f"{amount(float(trace.values.min()), 's')}, {amount(float(trace.values.max()), 's')}")
     notes.say("length", f"{trace.end_s - trace.times_s[0]:g} s, in {len(trace.values)} steps")
-    made = Written("a scenario whose link follows these delays", lambda: _delays_text(trace))
+    written_scenario = Written("a scenario whose link follows these delays", lambda: _delays_text(trace))
     steps = (
         Next("tailback read FILE --write delays.toml", "write a scenario whose link follows these delays"),
         Next("tailback run delays.toml", "run it"),
     )
     title = f"a trace of delays, {len(trace.values)} steps"
-    return Reading(DELAY, title, tuple(notes.understood), notes.left, steps, trace, made)
+    return Reading(DELAY, title, tuple(notes.understood), notes.left, steps, trace, written_scenario)
 
 
 def _next() -> tuple[Next, ...]:

@@ -52,22 +52,22 @@ def table(given: Given) -> Table | None:
     """The table of a text or of JSON; None if there is no table."""
     if given.document is not None:
         return _of_json(given.document)
-    lines = [(n, line) for n, line in enumerate(given.lines, 1) if line and len(line) < LONGEST_LINE]
-    comments = [line.lstrip("#%/ ") for _, line in lines[:20] if line.startswith(("#", "%", "//"))]
-    lines = [(n, line) for n, line in lines if not line.startswith(("#", "%", "//"))]
-    if not lines:
+    numbered_lines = [(n, line) for n, line in enumerate(given.lines, 1) if line and len(line) < LONGEST_LINE]
+    comments = [line.lstrip("#%/ ") for _, line in numbered_lines[:20] if line.startswith(("#", "%", "//"))]
+    numbered_lines = [(n, line) for n, line in numbered_lines if not line.startswith(("#", "%", "//"))]
+    if not numbered_lines:
         return None
-    best = max(_SEPARATORS, key=lambda s: _fit([line for _, line in lines[:_SAMPLE]], s[1]))
-    if _fit([line for _, line in lines[:_SAMPLE]], best[1]) <= 0:
+    best = max(_SEPARATORS, key=lambda s: _fit([line for _, line in numbered_lines[:_SAMPLE]], s[1]))
+    if _fit([line for _, line in numbered_lines[:_SAMPLE]], best[1]) <= 0:
         return None
-    cells = [(n, _split(line, best[1])) for n, line in lines]
+    cells = [(n, _split(line, best[1])) for n, line in numbered_lines]
     comma = best[1] != "," and any(_DECIMAL_COMMA.fullmatch(c) for _, row in cells[:_SAMPLE] for c in row)
     width = Counter(len(row) for _, row in cells[-_SAMPLE:]).most_common(1)[0][0]
     names: tuple[str, ...] = ()
     if not any(_is_value(c, comma) for c in cells[0][1]):
         names = cells[0][1]
         # `time (s) rate (Mb/s)` has more words than columns.
-        names = names if len(names) == width else _joined(lines[0][1], width)
+        names = names if len(names) == width else _joined(numbered_lines[0][1], width)
         cells = cells[1:]
     else:
         names = next(
@@ -122,11 +122,11 @@ def _of_json(document: Any, depth: int = 0) -> Table | None:
             False,
         )
     for key, value in document.items():
-        if (found := _of_json(value, depth + 1)) is not None:
+        if (table_found := _of_json(value, depth + 1)) is not None:
             return (
-                replace(found, names=tuple(_PATTERN.get(n, n) for n in found.names))
+                replace(table_found, names=tuple(_PATTERN.get(n, n) for n in table_found.names))
                 if key == "trace_pattern"
-                else found
+                else table_found
             )
     return None
 
@@ -161,24 +161,24 @@ def seconds(cell: str, unit_s: float, decimal_comma: bool, place: tuple[str, int
         return float(_core.parse_time(cell))
     except ValueError:
         pass
-    at = _date(cell)
-    if at is None:
+    at_s = _date(cell)
+    if at_s is None:
         name, line = place
         raise ReadError(f'"{short(cell)}" is no time', "write a number, such as 0.5, or a date", line, name)
-    return at
+    return at_s
 
 
 def _date(cell: str) -> float | None:
     cell = _ZONE.sub("", cell)
     try:
-        at = datetime.datetime.fromisoformat(cell)
-        return (at if at.tzinfo else at.replace(tzinfo=datetime.UTC)).timestamp()
+        instant = datetime.datetime.fromisoformat(cell)
+        return (instant if instant.tzinfo else instant.replace(tzinfo=datetime.UTC)).timestamp()
     except (ValueError, OverflowError, OSError):
         pass
     for form in _DATES:
         try:
-            at = datetime.datetime.strptime(cell, form)
+            instant = datetime.datetime.strptime(cell, form)
         except ValueError:
             continue
-        return (at - datetime.datetime(1900, 1, 1)).total_seconds()
+        return (instant - datetime.datetime(1900, 1, 1)).total_seconds()
     return None

@@ -81,18 +81,18 @@ def _combined(how: Literal["product", "zip"], axes: Iterable[Sequence[Point]]) -
 
 def clash(axes: Iterable[Axis]) -> str | None:
     """The message if one of these axes undoes another when they are applied in this order; None if no axis does."""
-    before: list[tuple[str, str]] = []
+    earlier_paths: list[tuple[str, str]] = []
     for axis in axes:
         for path in axis.paths:
-            for other, first in before:
-                if path == other:
-                    return f"the axes {first!r} and {axis.name!r} both set {path}; keep one of the two"
-                if other.startswith(f"{path}."):
+            for earlier_path, earlier_axis in earlier_paths:
+                if path == earlier_path:
+                    return f"the axes {earlier_axis!r} and {axis.name!r} both set {path}; keep one of the two"
+                if earlier_path.startswith(f"{path}."):
                     return (
-                        f"the axis {axis.name!r} sets the whole of {path}, and undoes what the axis {first!r} sets "
-                        f"there; put {first!r} after {axis.name!r}"
+                        f"the axis {axis.name!r} sets the whole of {path}, and undoes what the axis {earlier_axis!r} "
+                        f"sets there; put {earlier_axis!r} after {axis.name!r}"
                     )
-            before.append((path, axis.name))
+            earlier_paths.append((path, axis.name))
     return None
 
 

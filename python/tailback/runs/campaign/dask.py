@@ -70,17 +70,19 @@ def on_dask(core: _core.Plan, errand: Errand, client: Any) -> None:
     try:
         errand.announce(core, DASK)
         work = core.work()
-        of = [work[r["point"]] for r in core.runs()]
+        work_of_run = [work[r["point"]] for r in core.runs()]
         todo = sum(len(part) for _, part in parcels)
         of_number = dict(parcels)
-        state = HowFar(errand.tell, len(keys), len(keys) - todo, sum(of[at] for _, part in parcels for at in part))
-        for k, chunks, costs, failed in _come_back(core, errand, client, parcels):
+        state = HowFar(
+            errand.tell, len(keys), len(keys) - todo, sum(work_of_run[at] for _, part in parcels for at in part)
+        )
+        for k, chunks, costs, failures in _come_back(core, errand, client, parcels):
             for name, files in chunks:
                 # Each worker numbers its chunks from 0. The rest of the name is the digest of the chunk's keys.
                 inbox.add(f"{k:06}-{name.rpartition('-')[2]}", files, costs)
                 costs = []
             part = of_number[k]
-            if not state.ended(sum(of[at] for at in part), len(part), failed):
+            if not state.ended(sum(work_of_run[at] for at in part), len(part), failures):
                 raise KeyboardInterrupt
     finally:
         inbox.close()
@@ -98,15 +100,15 @@ def _come_back(core: _core.Plan, errand: Errand, client: Any, parcels: list[tupl
     # Without workers this function would wait forever without a message.
     client.wait_for_workers(1, timeout=PATIENCE_S)
     threads = max(1, sum(client.nthreads().values()))
-    waiting = iter(parcels)
-    sent: dict[Any, tuple[int, list[int], int]] = {}
+    parcels_left = iter(parcels)
+    parcel_of: dict[Any, tuple[int, list[int], int]] = {}
 
     def send(number: int, part: list[int], tries: int) -> None:
         future = client.submit(run_chunk, core.only(part), errand.build, pure=False, retries=0)
-        sent[future] = (number, part, tries)
+        parcel_of[future] = (number, part, tries)
 
     def again(future: Any, why: BaseException | None) -> None:
-        number, part, tries = sent.pop(future)
+        number, part, tries = parcel_of.pop(future)
         if tries >= AGAIN:
             raise WorkerError(
                 f"the workers that ran chunk {number} died {tries + 1} times; look at their logs, or give them more "
@@ -114,13 +116,13 @@ def _come_back(core: _core.Plan, errand: Errand, client: Any, parcels: list[tupl
             ) from why
         send(number, part, tries + 1)
 
-    for _, (number, part) in zip(range(threads + 2), waiting, strict=False):
+    for _, (number, part) in zip(range(threads + 2), parcels_left, strict=False):
         send(number, part, 0)
     idle_since: float | None = None
     try:
-        while sent:
+        while parcel_of:
             try:
-                finished = wait(list(sent), timeout=LOOK_S, return_when="FIRST_COMPLETED").done
+                futures = wait(list(parcel_of), timeout=LOOK_S, return_when="FIRST_COMPLETED").done
                 idle_since = None
             except TimeoutError:
                 at_work = any(client.processing().values())
@@ -134,25 +136,25 @@ def _come_back(core: _core.Plan, errand: Errand, client: Any, parcels: list[tupl
                     ) from None
                 # The scheduler has lost the chunks that were on dead workers.
                 idle_since = None
-                client.cancel(list(sent))
-                for future in list(sent):
+                client.cancel(list(parcel_of))
+                for future in list(parcel_of):
                     again(future, None)
                 continue
-            for future in finished:
+            for future in futures:
                 try:
-                    chunks, costs, failed = future.result()
+                    chunks, costs, failures = future.result()
                 except (KilledWorker, CancelledError) as e:
                     again(future, e)
                     continue
-                number, _, _ = sent.pop(future)
-                following = next(waiting, None)
+                number, _, _ = parcel_of.pop(future)
+                following = next(parcels_left, None)
                 if following is not None:
                     send(*following, 0)
                 future.release()
-                yield number, chunks, costs, failed
+                yield number, chunks, costs, failures
     finally:
-        if sent:
-            client.cancel(list(sent))
+        if parcel_of:
+            client.cancel(list(parcel_of))
 
 
 def run_chunk(part: _core.Plan, build: str) -> tuple[Any, Any, int]:

@@ -76,12 +76,12 @@ class Estimate:
         threads = threads_of(jobs)
         parts = [f"{_short(self.cpu_s)} of CPU time"] if self.cpu_s or self.timed else []
         parts += [f"{_short(self.live_s)} of live runs"] if self.live_s else []
-        each = f"about {' and '.join(parts)}, {_short(self.elapsed_s(jobs))} on {threads} threads" if parts else ""
+        time_text = f"about {' and '.join(parts)}, {_short(self.elapsed_s(jobs))} on {threads} threads" if parts else ""
         if self.timed:
             up = " for the fewest runs" if up_to else ""
-            return [*lines, f"{each}{up} ({self.timed} timed)", f"about {_bytes(self.bytes)} on disk"]
+            return [*lines, f"{time_text}{up} ({self.timed} timed)", f"about {_bytes(self.bytes)} on disk"]
         unknown = [f"{self.unknown} runs of unknown cost"] if self.unknown else []
-        return [*lines, *([each] if each else []), *unknown]
+        return [*lines, *([time_text] if time_text else []), *unknown]
 
 
 def point_name(part: str, labels: Mapping[str, str]) -> str:
@@ -108,31 +108,31 @@ def estimate(sweep: Sweep, dir: Path | None = None, budget_s: float = BUDGET_S) 
     stored_keys = stored(dir) if dir is not None else set()
     work = core.work()
     of_run = [work[r["point"]] for r in runs]
-    left = [w for w, r in zip(of_run, runs, strict=True) if r["key"] not in stored_keys]
-    timed: list[tuple[float, float, float]] = []
+    work_left = [w for w, r in zip(of_run, runs, strict=True) if r["key"] not in stored_keys]
+    timed_points: list[tuple[float, float, float]] = []
     failure = ""
     began = time.monotonic()
     for point in _spread(work):
-        if time.monotonic() - began > budget_s and timed:
+        if time.monotonic() - began > budget_s and timed_points:
             break
         at = next(i for i, r in enumerate(runs) if r["point"] == point)
         sample, why = _time(core.only([at]), plan, budget_s / SAMPLE)
         failure = failure or why
         if sample is not None:
-            timed.append((work[point], *sample))
-    size = _total([(w, b) for w, _, b in timed if b > 0], left)
-    quick = max((s for _, s, _ in timed), default=math.inf) < QUICK_S
-    if quick and len(left) > TOGETHER and (together := _together(core, plan, runs)) is not None:
-        size = min(size, together[0] + together[1] * len(left))
+            timed_points.append((work[point], *sample))
+    size = _total([(w, b) for w, _, b in timed_points if b > 0], work_left)
+    quick = max((s for _, s, _ in timed_points), default=math.inf) < QUICK_S
+    if quick and len(work_left) > TOGETHER and (together := _together(core, plan, runs)) is not None:
+        size = min(size, together[0] + together[1] * len(work_left))
     grows = sweep.stop.at_most * len(sweep.points) if sweep.stop else len(runs)
     return Estimate(
         points=len(sweep.points),
         runs=len(runs),
         at_most=grows,
-        stored=len(runs) - len(left),
-        cpu_s=_total([(w, s) for w, s, _ in timed], left),
+        stored=len(runs) - len(work_left),
+        cpu_s=_total([(w, s) for w, s, _ in timed_points], work_left),
         bytes=size,
-        timed=len(timed),
+        timed=len(timed_points),
         failure=failure,
     )
 

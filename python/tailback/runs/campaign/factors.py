@@ -64,23 +64,23 @@ def factors_of(
 ) -> list[Factor]:
     """The factors to multiply: each is one axis, or several axes that form one factor in the place of the first of
     them."""
-    drawn = [name for name, (_, t) in axes.items() if design is not None and not t.by and open_range(t.values)]
-    if design is not None and not drawn:
+    drawn_axes = [name for name, (_, t) in axes.items() if design is not None and not t.by and open_range(t.values)]
+    if design is not None and not drawn_axes:
         raise FileError(
             f"{file}: design: it has no axis to choose values of; give an axis a range without step and count: "
             "values = { from = 1, to = 100 }"
         )
-    _check_zips(zips, axes, drawn, file)
+    _check_zips(zips, axes, drawn_axes, file)
     points_by_axis = {
         name: points_of(axis, table.values, f"{file}, axis.{name}")
         for name, (axis, table) in axes.items()
-        if name not in drawn and not table.by
+        if name not in drawn_axes and not table.by
     }
     if design is not None:
-        points_by_axis |= _drawn({n: axes[n] for n in drawn}, design, file)
+        points_by_axis |= _drawn({n: axes[n] for n in drawn_axes}, design, file)
     factors: list[Factor] = []
     for i, (name, (axis, table)) in enumerate(axes.items()):
-        group = next((g for g in [*zips, drawn] if name in g), [name])
+        group = next((g for g in [*zips, drawn_axes] if name in g), [name])
         if table.by:
             factors.append(_dependent(axis, table, dict(list(axes.items())[:i]), points_by_axis, file))
         elif name == group[0]:
@@ -99,13 +99,15 @@ def points_of(a: Axis, given: Values | None, where: str) -> list[Point]:
         return [Point({a.name: label}, list(own)) for label, own in a.changes.items()]
     if not a.paths and not a.changes:
         raise FileError(f'{where}: it sets nothing; add paths = ["KEY"], such as ["link.bottleneck.rate"]')
-    values = labelled(given, a.unit, where)
-    if not values:
+    labelled_values = labelled(given, a.unit, where)
+    if not labelled_values:
         raise FileError(f"{where}: values is empty; give at least one value")
-    unknown = [k for k in a.changes if k not in dict(values)]
+    unknown = [k for k in a.changes if k not in dict(labelled_values)]
     if unknown:
-        raise FileError(f"{where}: set has {unknown[0]!r}, which is no label; give one of {', '.join(dict(values))}")
-    return [a.point(label, text) for label, text in values]
+        raise FileError(
+            f"{where}: set has {unknown[0]!r}, which is no label; give one of {', '.join(dict(labelled_values))}"
+        )
+    return [a.point(label, text) for label, text in labelled_values]
 
 
 def _check_zips(zips: list[list[str]], axes: Mapping[str, tuple[Axis, SweepAxis]], drawn: list[str], file: str) -> None:
@@ -135,25 +137,27 @@ def _dependent(
     made: Mapping[str, list[Point]],
     file: str,
 ) -> DependentPoints:
-    where = f"{file}, axis.{axis.name}"
-    by = table.by
-    if by not in before or before[by][1].by:
+    place = f"{file}, axis.{axis.name}"
+    earlier_axis = table.by
+    if earlier_axis not in before or before[earlier_axis][1].by:
         independent = [n for n, (_, t) in before.items() if not t.by]
         hint = f"write that axis before this one{'; before it are ' + ', '.join(independent) if independent else ''}"
-        raise FileError(f"{where}: by = {by!r}: by needs the name of an earlier axis that has no by itself; {hint}")
-    labels = list(dict.fromkeys(p.labels[by] for p in made[by]))
+        raise FileError(
+            f"{place}: by = {earlier_axis!r}: by needs the name of an earlier axis that has no by itself; {hint}"
+        )
+    labels = list(dict.fromkeys(p.labels[earlier_axis] for p in made[earlier_axis]))
     values_by_label = table.values
     if not isinstance(values_by_label, dict) or set(values_by_label) != set(labels):
         raise FileError(
-            f"{where}: its values depend on {by}; give a table with an entry for each of its labels: "
+            f"{place}: its values depend on {earlier_axis}; give a table with an entry for each of its labels: "
             f"{{ {labels[0]} = [...], ... }} for {', '.join(labels)}"
         )
 
     def points(label: str, own: Any) -> list[Point]:
         values = own if isinstance(own, (list, dict)) else [own]
-        return points_of(axis, values, f"{where}.values.{label}")
+        return points_of(axis, values, f"{place}.values.{label}")
 
-    return DependentPoints(by, {label: points(label, own) for label, own in values_by_label.items()})
+    return DependentPoints(earlier_axis, {label: points(label, own) for label, own in values_by_label.items()})
 
 
 def _drawn(axes: Mapping[str, tuple[Axis, SweepAxis]], design: DesignTable, file: str) -> dict[str, list[Point]]:

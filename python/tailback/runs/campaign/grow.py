@@ -71,14 +71,14 @@ class PointReached:
 def reached(stop: StopTable, results: Any) -> list[PointReached]:
     """The state of each point of a finished sweep. A point whose interval is too wide has the most seeds that are
     allowed."""
-    values: dict[tuple[str, ...], list[float]] = {}
+    values_by_point: dict[tuple[str, ...], list[float]] = {}
     names = labels_of(results.runs)
     numbers = getattr(results, stop.table)
     for row in finished(results.runs):
         own = Metric(stop, Path()).value(numbers.where(run=row["run"]))
-        values.setdefault(tuple(str(row[n]) for n in names), []).append(own)
+        values_by_point.setdefault(tuple(str(row[n]) for n in names), []).append(own)
     states = []
-    for labels, v in values.items():
+    for labels, v in values_by_point.items():
         e = stats.estimate(v)
         labels_of_point = dict(zip(names, labels, strict=True))
         states.append(PointReached(labels_of_point, len(v), e.mean, e.half_width, stop.bound(e.mean), enough(stop, v)))
@@ -104,11 +104,11 @@ class Metric:
 
     def read(self, keys: Sequence[str]) -> None:
         """Read the runs that were not read before. A failed run has no number."""
-        new = [k for k in keys if k not in self.known]
-        if not new:
+        new_keys = [k for k in keys if k not in self.known]
+        if not new_keys:
             return
         store = _core.StoredRuns(self.dir)
-        for key in new:
+        for key in new_keys:
             self.known[key] = self.value(store.table(key, self.stop.table)) if key in store else math.nan
 
     def value(self, t: Any) -> float:
@@ -125,12 +125,12 @@ class Metric:
         rows = np.flatnonzero(keep)
         if len(rows) != 1:
             names = [c for c in t.columns if c not in PLAN and len(t) and isinstance(t[0][c], str)][:3]
-            places = "; ".join(
+            rows_text = "; ".join(
                 ", ".join(f"{c} = {t[int(i)][c]}" for c in names) for i in (rows if len(rows) else range(len(t)))[:4]
             )
             raise FileError(
                 f"stop.metric = {stop.metric!r} is in {len(rows)} rows of a run"
-                + (f" ({places})" if places and len(rows) else f"; there are: {places}" if places else "")
+                + (f" ({rows_text})" if rows_text and len(rows) else f"; there are: {rows_text}" if rows_text else "")
                 + '; say which one by stop.where, such as { name = "bottleneck" }'
             )
         value = t[int(rows[0])][column]

@@ -109,12 +109,12 @@ def _points(t: SweepFile, axes: dict[str, tuple[Axis, SweepAxis]], file: str) ->
                 f"{file}: at[{i}].where = {rule.where}: no point has these labels; "
                 "write labels as texts, as in the axis"
             )
-    seen: set[tuple[str, ...]] = set()
+    seen_keys: set[tuple[str, ...]] = set()
     for p in points:
-        if p.key in seen:
+        if p.key in seen_keys:
             labels = ", ".join(f"{k} = {v}" for k, v in p.labels.items()) or "no label"
             raise FileError(f"{file}: two points have {labels}; give their values labels: {{ NAME = VALUE, ... }}")
-        seen.add(p.key)
+        seen_keys.add(p.key)
     own = [[x for r in rules if matches(p.labels, r.where) for x in r.set] for p in points]
     return [Point(p.labels, [*t.set, *p.overrides, *more]) for p, more in zip(points, own, strict=True)]
 

@@ -70,21 +70,27 @@ def too_much(points: Sequence[tuple[Sequence[Part], int]], threads: int, in_memo
     largest, _ = max(points, key=lambda p: total(p[0]))
     # The tables of all runs together are made from the tables of each run.
     tables = sum(2 * n * kept(parts) for parts, n in points) if in_memory and sum(n for _, n in points) > 1 else 0
-    needed = sum(sizes[:threads]) + tables
-    if needed <= free.free:
+    needed_bytes = sum(sizes[:threads]) + tables
+    if needed_bytes <= free.free:
         return None
     parts = sorted(largest, key=lambda p: -p["bytes"])[:MOST]
-    named = ", ".join(f"{p['key']} ({gigabytes(p['bytes'])})" for p in parts if p["bytes"] > 0.05 * total(largest))
-    lead, remedy, claimed = "the run may take", f"less of {parts[0]['key']}", sizes[0]
+    largest_parts = ", ".join(
+        f"{p['key']} ({gigabytes(p['bytes'])})" for p in parts if p["bytes"] > 0.05 * total(largest)
+    )
+    lead, remedy, claimed_bytes = "the run may take", f"less of {parts[0]['key']}", sizes[0]
     if sum(sizes[:threads]) <= free.free:
-        lead, remedy, claimed = "the runs and their tables may take", "--out DIR, which keeps tables elsewhere", needed
+        lead, remedy, claimed_bytes = (
+            "the runs and their tables may take",
+            "--out DIR, which keeps tables elsewhere",
+            needed_bytes,
+        )
     elif sizes[0] <= free.free:
         fit = max(n for n in range(1, threads + 1) if sum(sizes[:n]) <= free.free)
-        lead, remedy, claimed = f"{threads} runs at once may take", f"--jobs {fit}, or {remedy}", needed
-    ample = f"--memory {gigabytes(1.1 * needed, space='')} if so much may be taken"
+        lead, remedy, claimed_bytes = f"{threads} runs at once may take", f"--jobs {fit}, or {remedy}", needed_bytes
+    ample = f"--memory {gigabytes(1.1 * needed_bytes, space='')} if so much may be taken"
     return (
-        f"{lead} {gigabytes(claimed)} of memory, {gigabytes(max(0.0, free.free))} are free ({free.by}); "
-        f"most of it: {named}; help: {remedy}, or {ample}"
+        f"{lead} {gigabytes(claimed_bytes)} of memory, {gigabytes(max(0.0, free.free))} are free ({free.by}); "
+        f"most of it: {largest_parts}; help: {remedy}, or {ample}"
     )
 
 

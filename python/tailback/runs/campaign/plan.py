@@ -127,11 +127,11 @@ class Plan:
 
     def _files(self, controls: Mapping[str, Any]) -> set[str]:
         """The files that the plan's scenarios give to controls with the attribute `file_parameters`."""
-        named = {name: getattr(control, "file_parameters", ()) for name, control in controls.items()}
-        if not any(named.values()):
+        file_parameters = {name: getattr(control, "file_parameters", ()) for name, control in controls.items()}
+        if not any(file_parameters.values()):
             return set()
         texts = {scenario.toml for _, scenario in self.points}
-        return {file for text in texts for file in controls_in.files_given(text, named)}
+        return {file for text in texts for file in controls_in.files_given(text, file_parameters)}
 
     @checked
     def build(self, queues: Mapping[str, Any] | None = None, queues_key: str | None = None) -> str:
@@ -185,14 +185,14 @@ class Plan:
         check_shard(shard)
         queues = {**self.queues, **(queues or {})}
         # Only stored results need the fingerprint of the code that made them.
-        kept = dir is not None or client is not None
+        is_kept = dir is not None or client is not None
         with shown(progress) as tell:
             errand = Errand(
                 None if dir is None else Path(dir),
                 jobs,
                 tell,
-                self.build(queues, queues_key) if kept else "",
-                about or manifest.program() if kept else {},
+                self.build(queues, queues_key) if is_kept else "",
+                about or manifest.program() if is_kept else {},
                 queues,
                 check_laws,
                 self.classes,
@@ -219,7 +219,7 @@ def _scenario(source: Source) -> Any:
 def _points(
     how: Literal["product", "zip"], base: Source, axes: Axes, overrides: Any
 ) -> list[tuple[dict[str, str], Any]]:
-    fixed = override_texts(overrides)
+    fixed_overrides = override_texts(overrides)
     points_of_axes = [_axis(label, given) for label, given in axes.items()]
     contradiction = clash(axis for axis, _ in points_of_axes)
     if contradiction is not None:
@@ -228,7 +228,9 @@ def _points(
         for path in axis.paths:
             _check_not_python(axis.name, path, base)
     combine = {"product": product, "zip": in_step}[how]
-    return [(p.labels, read(base, fixed + p.overrides)) for p in combine([points for _, points in points_of_axes])]
+    return [
+        (p.labels, read(base, fixed_overrides + p.overrides)) for p in combine([points for _, points in points_of_axes])
+    ]
 
 
 def _axis(label: str, given: Any) -> tuple[Axis, list[Point]]:
@@ -270,10 +272,10 @@ def _check_not_python(axis: str, path: str, base: Source) -> None:
 
 def _shapers(document: Mapping[str, Any], queue: str) -> int:
     """The number of disciplines that are around another one in the queue at this path."""
-    at: Any = document
+    table: Any = document
     for key in queue.split("."):
-        at = at.get(key) if isinstance(at, Mapping) else None
+        table = table.get(key) if isinstance(table, Mapping) else None
     depth = 0
-    while isinstance(at, Mapping) and isinstance(at.get("queue"), Mapping):
-        at, depth = at["queue"], depth + 1
+    while isinstance(table, Mapping) and isinstance(table.get("queue"), Mapping):
+        table, depth = table["queue"], depth + 1
     return depth

@@ -63,7 +63,7 @@ class HowFar:
         """The state of the campaign in the form of the engine's reports, with the set of runs."""
         share = min(1.0, (self.finished + self.open * self.each) / self.work) if self.work else 1.0
         self.told = share = max(share, self.told if share < 1 else share)
-        elapsed = time.monotonic() - self.started
+        elapsed_s = time.monotonic() - self.started
         return {
             "set": self.set,
             "total": self.total,
@@ -71,8 +71,8 @@ class HowFar:
             "done": self.done,
             "failed": self.failed,
             "share": share,
-            "elapsed_s": elapsed,
-            "remaining_s": elapsed * (1 - share) / share if share > 0.01 else math.nan,
+            "elapsed_s": elapsed_s,
+            "remaining_s": elapsed_s * (1 - share) / share if share > 0.01 else math.nan,
         }
 
 
@@ -99,11 +99,11 @@ class ProgressLine:
         return True
 
     def _due(self, state: dict[str, Any]) -> bool:
-        elapsed, remaining = float(state["elapsed_s"]), float(state["remaining_s"])
+        elapsed_s, remaining_s = float(state["elapsed_s"]), float(state["remaining_s"])
         if self.told_s is None:
-            return (elapsed >= FIRST_S and remaining > A_MOMENT_S) or elapsed >= EVERY_S
+            return (elapsed_s >= FIRST_S and remaining_s > A_MOMENT_S) or elapsed_s >= EVERY_S
         # The time of a further campaign begins at zero again.
-        return elapsed - (self.told_s if elapsed > self.told_s else 0.0) >= EVERY_S
+        return elapsed_s - (self.told_s if elapsed_s > self.told_s else 0.0) >= EVERY_S
 
     def _show(self, text: str) -> None:
         self.stream.write("\r" + text.ljust(self.shown))
@@ -147,17 +147,17 @@ def bar(share: float, width: int = 20) -> str:
 
 def line(state: dict[str, Any]) -> str:
     """The state in words: `[######   ]  34 %, 12 of 30 runs, 41 s, about 1 min 20 s left`."""
-    parts = [f"{bar(state['share'])} {state['share']:4.0%}".replace("%", " %")]
+    texts = [f"{bar(state['share'])} {state['share']:4.0%}".replace("%", " %")]
     if state.get("set"):
-        parts.insert(0, state["set"])
+        texts.insert(0, state["set"])
     if state["total"] > 1:
-        parts.append(f"{state['done']} of {state['total']} runs")
-    parts.append(span(state["elapsed_s"]))
+        texts.append(f"{state['done']} of {state['total']} runs")
+    texts.append(span(state["elapsed_s"]))
     if math.isfinite(state["remaining_s"]) and state["share"] < 1:
-        parts.append(f"about {span(state['remaining_s'])} left")
+        texts.append(f"about {span(state['remaining_s'])} left")
     if state["failed"]:
-        parts.append(f"{state['failed']} failed")
-    return ", ".join(parts)
+        texts.append(f"{state['failed']} failed")
+    return ", ".join(texts)
 
 
 def span(seconds: float) -> str:

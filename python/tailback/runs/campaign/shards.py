@@ -27,13 +27,13 @@ def shard_name(shard: tuple[int, int]) -> str:
 def shard_runs(core: _core.Plan, shard: tuple[int, int], by_point: bool = False) -> list[int]:
     """The positions of the runs of a shard: every n-th chunk, or every n-th run if there are few chunks. With
     `by_point` it is every n-th point, so that a point's seeds stay together."""
-    i, n = shard
+    shard_number, shard_count = shard
     if by_point:
-        return [at for at, r in enumerate(core.runs()) if r["point"] % n == i - 1]
+        return [at for at, r in enumerate(core.runs()) if r["point"] % shard_count == shard_number - 1]
     chunks = core.chunks()
-    if len(chunks) < FEW * n:
+    if len(chunks) < FEW * shard_count:
         chunks = [[at] for at in range(len(core))]
-    return [at for k, chunk in enumerate(chunks) if k % n == i - 1 for at in chunk]
+    return [at for k, chunk in enumerate(chunks) if k % shard_count == shard_number - 1 for at in chunk]
 
 
 def in_shard(core: _core.Plan, errand: Errand, shard: tuple[int, int], mine: Sequence[int]) -> _core.Results:
@@ -56,8 +56,8 @@ def in_shard(core: _core.Plan, errand: Errand, shard: tuple[int, int], mine: Seq
 def check_all_there(core: _core.Plan, errand: Errand) -> None:
     """Raises MissingRuns, which names the number of missing runs and their shards."""
     stored_keys = stored(errand.folder, failed=True)
-    missing = sum(key not in stored_keys for key in errand.keys(core))
-    if not missing:
+    missing_count = sum(key not in stored_keys for key in errand.keys(core))
+    if not missing_count:
         return
     shards = _core.status(errand.folder)["shards"] if errand.folder.is_dir() else []
     states = "; ".join(
@@ -66,7 +66,7 @@ def check_all_there(core: _core.Plan, errand: Errand) -> None:
         for s in shards
     )
     raise MissingRuns(
-        f"{missing} of {len(core)} runs are not stored in {errand.folder}"
+        f"{missing_count} of {len(core)} runs are not stored in {errand.folder}"
         + (f" ({states})" if states else "")
         + "; run the missing shards, or run the plan without --merge to do the rest here"
     )

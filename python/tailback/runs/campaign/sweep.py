@@ -159,20 +159,20 @@ def _grown(sweep: Sweep, stop: StopTable, errand: Errand, how: How) -> _core.Res
         else:
             whole(errand.run(plan, chunks=True))
 
-    which, of = how.shard or (1, 1)
+    shard_number, shard_count = how.shard or (1, 1)
     metric = Metric(stop, errand.folder)
     counts = [stop.at_least] * len(sweep.points)
     while True:
         plan = sweep.plan(counts)._core
-        runs = [r for r in plan.runs(errand.build) if r["point"] % of == which - 1]
+        runs = [r for r in plan.runs(errand.build) if r["point"] % shard_count == shard_number - 1]
         if not {r["key"] for r in runs} <= stored(errand.folder):
             run(plan)
         metric.read([r["key"] for r in runs])
-        values: dict[int, list[float]] = {}
+        values_of_point: dict[int, list[float]] = {}
         for r in runs:
-            values.setdefault(r["point"], []).append(metric.known[r["key"]])
+            values_of_point.setdefault(r["point"], []).append(metric.known[r["key"]])
         # A point that has a run without the number gets no more seeds.
-        enough_of = {p: wanted(stop, v) for p, v in values.items() if all(x == x for x in v)}
+        enough_of = {p: wanted(stop, v) for p, v in values_of_point.items() if all(x == x for x in v)}
         grown = [enough_of.get(p, n) for p, n in enumerate(counts)]
         if grown == counts:
             return of_shard if how.shard is not None else whole(errand.run(plan))

@@ -54,12 +54,12 @@ class RangeTable(Table, kw_only=True, frozen=True, rename={"from_": "from"}):
 
 def labelled(given: Values, unit: str, where: str) -> list[tuple[str, str]]:
     """The labels, each with its value as text. `where` is the place in the file, for messages."""
-    after = f" {unit}" if unit else ""
+    suffix = f" {unit}" if unit else ""
     if isinstance(given, dict) and _is_range(given):
         given = _range(read_table(RangeTable, given, where), where)
     if isinstance(given, dict):
         return [(k, as_toml(v)) for k, v in given.items()]
-    return [(str(v), _text(v, after)) for v in given]
+    return [(str(v), _text(v, suffix)) for v in given]
 
 
 def _is_range(given: dict[str, Any]) -> bool:

@@ -78,30 +78,30 @@ def make(config: dict[str, Any]) -> tuple[int, list[str]]:
     """Makes the network of this side. Returns the device's descriptor, and the settings that the kernel refused."""
     _network(config)
     device = _device()
-    refused: list[str] = []
+    refused_settings: list[str] = []
     ipv6 = config["ipv6"]
     if config.get("kernel"):
-        router.make(config, DEVICE, partial(_set, refused=refused))
-        return device, refused
+        router.make(config, DEVICE, partial(_set, refused=refused_settings))
+        return device, refused_settings
     if ipv6 and not os.path.isdir("/proc/sys/net/ipv6"):
         raise Refused("this kernel has IPv6 switched off; leave --ipv6 out")
     if config.get("orders"):
         # With `orders`, later messages of the gateway make the rest.
         ip("link", "set", "lo", "up")
-        return device, refused
+        return device, refused_settings
     if not ipv6 and "join" not in config:
         _set({"net/ipv6/conf/all/disable_ipv6": "1"}, [])
-    _set(config["sysctls"], refused)
+    _set(config["sysctls"], refused_settings)
     if "join" not in config:
         ip("link", "set", "lo", "up")
     # If the kernel has its own queue here, that queue must never drop packets.
     ip("link", "set", DEVICE, "mtu", str(config["mtu"]), "txqueuelen", "20000", "up")
     for group in config["groups"]:
-        own, other = group["own"], group["other"]
+        own, far_address = group["own"], group["other"]
         ip("addr", "add", f"{own}/{128 if ipv6 else 32}", "dev", DEVICE, *(["nodad"] if ipv6 else []))
         attributes = ["mtu", str(group["mtu"])] + group["attributes"]
-        ip("route", "add", other, "dev", DEVICE, "src", own, *attributes)
-    return device, refused
+        ip("route", "add", far_address, "dev", DEVICE, "src", own, *attributes)
+    return device, refused_settings
 
 
 def counters() -> dict[str, int]:
@@ -133,25 +133,25 @@ class Channel:
         self.end = end
 
     def send(self, document: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
-        data = json.dumps(document).encode()
+        message = json.dumps(document).encode()
         if descriptors:
-            socket.send_fds(self.end, [len(data).to_bytes(8, "little")], list(descriptors))
-            self.end.sendall(data)
+            socket.send_fds(self.end, [len(message).to_bytes(8, "little")], list(descriptors))
+            self.end.sendall(message)
         else:
-            self.end.sendall(len(data).to_bytes(8, "little") + data)
+            self.end.sendall(len(message).to_bytes(8, "little") + message)
 
     def receive(self) -> tuple[dict[str, Any], list[int]]:
         """Raises EOFError when the other end is gone."""
         head, descriptors, _, _ = socket.recv_fds(self.end, 8, 2)
         if len(head) < 8:
             raise EOFError
-        want, data = int.from_bytes(head, "little"), b""
-        while len(data) < want:
-            part = self.end.recv(min(1 << 20, want - len(data)))
-            if not part:
+        want, message = int.from_bytes(head, "little"), b""
+        while len(message) < want:
+            chunk = self.end.recv(min(1 << 20, want - len(message)))
+            if not chunk:
                 raise EOFError
-            data += part
-        return json.loads(data), descriptors
+            message += chunk
+        return json.loads(message), descriptors
 
 
 def take(config: dict[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -177,9 +177,9 @@ def _obey(channel: Channel, order: dict[str, Any]) -> None:
     except Refused as e:
         channel.send({"refused": str(e)})
         return
-    refused: list[str] = []
-    _set(order.get("sysctls", {}), refused)
-    listening = []
+    refused_settings: list[str] = []
+    _set(order.get("sysctls", {}), refused_settings)
+    listeners = []
     for address in order.get("listen", []):
         for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
             s = socket.socket(socket.AF_INET, kind)
@@ -187,9 +187,9 @@ def _obey(channel: Channel, order: dict[str, Any]) -> None:
             s.bind((address, order["port"]))
             if kind == socket.SOCK_STREAM:
                 s.listen()
-            listening.append(s)
-    channel.send({"done": True, "refused_settings": refused}, tuple(s.fileno() for s in listening))
-    for s in listening:
+            listeners.append(s)
+    channel.send({"done": True, "refused_settings": refused_settings}, tuple(s.fileno() for s in listeners))
+    for s in listeners:
         s.close()
 
 
@@ -206,13 +206,13 @@ def serve(channel: Channel) -> None:
             os.close(device)
             channel.receive()
             return
-        device, refused = make(config)
+        device, refused_settings = make(config)
         loop = Loop()
         works: list[Work] = [] if config["role"] == "none" else [Source(config, loop), Sink(config, loop)]
     except (Refused, iperf.IperfError) as e:
         channel.send({"refused": str(e)})
         return
-    channel.send({"ready": True, "refused_settings": refused, "tcp_info": tcp_info.LENGTH}, (device,))
+    channel.send({"ready": True, "refused_settings": refused_settings, "tcp_info": tcp_info.LENGTH}, (device,))
     if not config.get("kernel"):
         # With a queue of the kernel the device stays open, because this queue is read at the end.
         os.close(device)
@@ -224,18 +224,18 @@ def serve(channel: Channel) -> None:
     with contextlib.suppress(OSError):
         os.nice(-10)
     go, _ = channel.receive()
-    before = counters()
+    counters_before = counters()
     loop.begin_ns = go["begin_ns"]
     for work in works:
         work.start()
     loop.run(channel.end)
     channel.receive()
     after = counters()
-    counted = {k: v - before.get(k, 0) for k, v in after.items()}
-    flows, received = (work.report() for work in works)
+    counter_growth = {k: v - counters_before.get(k, 0) for k, v in after.items()}
+    flows, received_bytes = (work.report() for work in works)
     queues = router.inside(router.queues) if config["kernel"] else []
     full = router.inside(lost) if config["kernel"] else lost()
-    answer = {"flows": flows, "received": received, "queues": queues, "counters": counted}
+    answer = {"flows": flows, "received": received_bytes, "queues": queues, "counters": counter_growth}
     channel.send(answer | {"lost": full, "cpu_s": time.process_time()})
 
 

@@ -50,10 +50,10 @@ def end_of(name: str) -> BoxEnd:
     where, colon, interface = name.rpartition(":")
     if colon:
         return BoxEnd(name, network_of(where) if where else None, interface)
-    here = name in (known for _, known in socket.if_nameindex())
-    if here and not (_NAMED / name).exists():
+    is_here = name in (known for _, known in socket.if_nameindex())
+    if is_here and not (_NAMED / name).exists():
         return BoxEnd(name, None, name)
-    if here:
+    if is_here:
         raise BoxError(f"{name} is a namespace and an interface; write :{name} for the interface", input=True)
     network = network_of(name)
     if network.stat().st_ino == _HERE.stat().st_ino:
@@ -176,11 +176,11 @@ def run(near: str, far: str, options: dict[str, Any], status: Callable[[dict[str
             print(
                 f"{near} has {DEVICE} with {ADDRESSES[0]}, {far} with {ADDRESSES[1]}; Ctrl-C ends the box", flush=True
             )
-        left, stretches = options["seconds"] or math.inf, 0
+        seconds_left, stretches = options["seconds"] or math.inf, 0
         while True:
-            summary, interrupted = _stretch(box, devices, min(left, STRETCH), options["real_time"], status)
-            left, stretches = left - STRETCH, stretches + 1
-            if interrupted or left <= 0:
+            summary, interrupted = _stretch(box, devices, min(seconds_left, STRETCH), options["real_time"], status)
+            seconds_left, stretches = seconds_left - STRETCH, stretches + 1
+            if interrupted or seconds_left <= 0:
                 return summary
             print(summary, flush=True)
             box = _box(options, stretches)
@@ -209,22 +209,22 @@ def _stretch(
     box: Any, devices: list[int], seconds: float, real_time: bool, status: Callable[[dict[str, Any]], None]
 ) -> tuple[str, bool]:
     """A text on the forwarded packets, and whether Ctrl-C has ended the run."""
-    last: dict[str, Any] = {}
-    interrupted = False
+    last_state: dict[str, Any] = {}
+    is_interrupted = False
 
     def go_on(state: dict[str, Any]) -> bool:
-        last.update(state)
+        last_state.update(state)
         status(state)
         return True
 
     near, far = map(os.dup, devices)
     try:
-        last.update(box.run(near, far, time.monotonic_ns(), seconds, 30e-6, real_time, go_on))
+        last_state.update(box.run(near, far, time.monotonic_ns(), seconds, 30e-6, real_time, go_on))
     except KeyboardInterrupt:
-        interrupted = True
+        is_interrupted = True
     except OSError as e:
         raise BoxError(str(e)) from e
-    return _text(last, box.finish(last.get("time_s", 0.0))), interrupted
+    return _text(last_state, box.finish(last_state.get("time_s", 0.0))), is_interrupted
 
 
 def _text(state: dict[str, Any], run: Any) -> str:

@@ -52,13 +52,13 @@ def received(s: socket.socket) -> Iterator[Datagram]:
     ahead = time.monotonic_ns() - time.time_ns()
     for _ in range(_BATCH):
         try:
-            data, beside, _, peer = s.recvmsg(_LARGEST, _BESIDE)
+            payload, beside, _, peer = s.recvmsg(_LARGEST, _BESIDE)
         except OSError:
             return
-        at = time.monotonic_ns()
+        at_ns = time.monotonic_ns()
         for level, kind, stamp in beside:
             if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMPNS):
                 seconds, ns = _TIME.unpack(stamp)
-                at = seconds * 1_000_000_000 + ns + ahead
-        number, sent = _HEAD.unpack_from(data) if len(data) >= ROOM else (None, 0)
-        yield Datagram(peer, len(data), at, number, sent)
+                at_ns = seconds * 1_000_000_000 + ns + ahead
+        number, sent = _HEAD.unpack_from(payload) if len(payload) >= ROOM else (None, 0)
+        yield Datagram(peer, len(payload), at_ns, number, sent)

@@ -146,10 +146,10 @@ def told(said: dict[str, Any], ended: float) -> dict[str, Any]:
     """The report of a sender in the form of our own senders: samples of (time, window in segments, no threshold, round
     trip), and counts of the whole test. `ended` is the time at which the test ended, s."""
     rows = [s for i in said.get("intervals", []) for s in i["streams"]]
-    last = rows[-1]["end"] if rows else 0.0
+    last_s = rows[-1]["end"] if rows else 0.0
     segment = said.get("start", {}).get("tcp_mss_default") or 1
     samples = [
-        (ended - last + s["end"], round(s["snd_cwnd"] / segment), None, s["rtt"] * 1e-6) for s in rows if "rtt" in s
+        (ended - last_s + s["end"], round(s["snd_cwnd"] / segment), None, s["rtt"] * 1e-6) for s in rows if "rtt" in s
     ]
     counts: dict[str, Any] = {"bytes_sent": sum(s["bytes"] for s in rows)}
     if any("retransmits" in s for s in rows):

@@ -140,13 +140,13 @@ def _with_own_memory(document: Mapping[str, Any], mine: Sequence[_Way]) -> None:
 
 def _reached(node: str, ways: Sequence[_Way]) -> frozenset[str]:
     """All nodes that are connected with this one."""
-    nodes, new = {node}, [node]
-    while new:
-        at = new.pop()
+    nodes, new_nodes = {node}, [node]
+    while new_nodes:
+        at = new_nodes.pop()
         for w in ways:
             if w.begin == at and w.end not in nodes:
                 nodes.add(w.end)
-                new.append(w.end)
+                new_nodes.append(w.end)
     return frozenset(nodes)
 
 
@@ -155,10 +155,10 @@ def _place(
 ) -> tuple[int, bool]:
     """The side of the queue, and whether the queue is for packets that come in there."""
     sends, gets = (0, 1) if there else (1, 0)
-    others = [w for w in ways if w.name != way.name and w.holds_nothing_back and w.rate_bps >= way.rate_bps]
-    if flows[sends] <= _reached(way.begin, [_turned(w) for w in others]):
+    other_ways = [w for w in ways if w.name != way.name and w.holds_nothing_back and w.rate_bps >= way.rate_bps]
+    if flows[sends] <= _reached(way.begin, [_turned(w) for w in other_ways]):
         return sends, False
-    if flows[gets] <= _reached(way.end, others):
+    if flows[gets] <= _reached(way.end, other_ways):
         return gets, True
     raise NotPossible(
         f"--kernel {way.name}: there are other queues before and behind link.{way.name}, and the kernel's can stand "

@@ -98,15 +98,15 @@ class Layout:
 
     def conversations(self) -> list[tuple[tuple[str, str, int, int, int], int]]:
         """The headers of each flow's packets, and the flow's number."""
-        looks, number = [], 0
+        looks, address_number = [], 0
         for g in sorted(self.groups, key=lambda g: natural(g.name)):
             for i in range(g.count):
                 port = g.server_port + i * g.iperf3
-                looks.append(((g.source, g.destination, g.protocol, FIRST_PORT + i, port), number))
+                looks.append(((g.source, g.destination, g.protocol, FIRST_PORT + i, port), address_number))
                 if g.iperf3:
                     # The connection for control of iperf3 may come from any port.
-                    looks.append(((g.source, g.destination, _TCP, 0, port), number))
-                number += 1
+                    looks.append(((g.source, g.destination, _TCP, 0, port), address_number))
+                address_number += 1
         return looks
 
     def numbered(self) -> list[int]:
@@ -155,7 +155,7 @@ def plan(scenario: Any, overrides: Mapping[str, Any]) -> Layout:
         raise NotPossible(
             "the scenario has no groups of flows; sessions and applications have no real counterpart here"
         )
-    if (most := sum(g["count"] for g in groups)) > MOST_FLOWS:
+    if (most := sum(group_keys["count"] for group_keys in groups)) > MOST_FLOWS:
         raise NotPossible(f"the scenario has {most} flows; give at most {MOST_FLOWS}, each needs a real connection")
     if len(groups) > MOST_GROUPS:
         raise NotPossible(f"the scenario has {len(groups)} groups of flows; give at most {MOST_GROUPS}")
@@ -164,16 +164,19 @@ def plan(scenario: Any, overrides: Mapping[str, Any]) -> Layout:
     ipv6 = bool(overrides.get("ipv6"))
     sysctls = {**_SYSCTLS, "net/ipv4/tcp_wmem": f"4096 {waiting} 67108864"}
     layout = Layout([], sysctls, [], ipv6)
-    for i, g in enumerate(groups):
-        if g["transport"]["kind"] == "tcp":
-            layout.groups.append(_connections(g, i, layout, overrides))
-        elif g["transport"]["kind"] == "udp":
-            layout.groups.append(_datagrams(g, i, layout))
+    for i, group_keys in enumerate(groups):
+        if group_keys["transport"]["kind"] == "tcp":
+            layout.groups.append(_connections(group_keys, i, layout, overrides))
+        elif group_keys["transport"]["kind"] == "udp":
+            layout.groups.append(_datagrams(group_keys, i, layout))
         else:
-            raise NotPossible(f"flows.{g['name']} uses {g['transport']['kind']}, which no kernel has; use tcp or udp")
-        layout.groups[-1].dscp = g["dscp"]
+            raise NotPossible(
+                f"flows.{group_keys['name']} uses {group_keys['transport']['kind']}, which no kernel has; use tcp or "
+                "udp"
+            )
+        layout.groups[-1].dscp = group_keys["dscp"]
     _sides(groups, layout, overrides.get("kernel"))
-    _iperf(overrides.get("iperf3") or (), {g["name"]: g for g in groups}, layout)
+    _iperf(overrides.get("iperf3") or (), {group_keys["name"]: group_keys for group_keys in groups}, layout)
     _shared(groups, layout)
     return layout
 
@@ -195,7 +198,7 @@ def _addresses(number: int, ipv6: bool) -> tuple[str, str]:
 
 
 def _connections(g: Mapping[str, Any], number: int, layout: Layout, overrides: Mapping[str, Any]) -> FlowGroup:
-    t, name = g["transport"], g["name"]
+    transport, name = g["transport"], g["name"]
     if g["traffic"]["kind"] not in ("bulk", "transfer") and not g["writes_alone"]:
         raise NotPossible(
             f"flows.{name} sends {g['traffic']['kind']} traffic, which depends on its connection and has no real "
@@ -203,11 +206,11 @@ def _connections(g: Mapping[str, Any], number: int, layout: Layout, overrides: M
         )
     if g["traffic"].get("turns"):
         raise NotPossible(f"flows.{name} makes pauses (turns), and iperf3 sends all the time; leave out turns")
-    congestion = overrides.get("congestion") or t["congestion"]["kind"]
+    congestion = overrides.get("congestion") or transport["congestion"]["kind"]
     near, far = _addresses(number, layout.ipv6)
-    header = 40 + 20 * layout.ipv6 + (12 if t["timestamps"] else 0)
+    header = 40 + 20 * layout.ipv6 + (12 if transport["timestamps"] else 0)
     # Packets of the scenario have one size with any options. In a kernel, options reduce the payload.
-    mtu = t["payload"] + t["header"]
+    mtu = transport["payload"] + transport["header"]
     in_kernel = (_core.control_facts(congestion) or {}).get("linux")
     group = FlowGroup(name, number, g["count"], _TCP, near, far, mtu, in_kernel or congestion)
     if mtu - header < 48 or mtu > 65_000:
@@ -216,16 +219,16 @@ def _connections(g: Mapping[str, Any], number: int, layout: Layout, overrides: M
         raise NotPossible(
             f"flows.{name} has the congestion control {congestion}, which no kernel has; choose one with --congestion"
         )
-    if window := _segments(t["initial_window"], t["payload"]):
+    if window := _segments(transport["initial_window"], transport["payload"]):
         group.there += ["initcwnd", str(window)]
     if overrides.get("ecn", "on" if g["uses_ecn"] else "off") == "on":
         group.there += ["features", "ecn"]
-    if "min_rto" in g["given"] or t["profile"] not in ("rfc", None):
-        group.there += ["rto_min", f"{max(1, round(t['min_rto'] * 1000))}ms"]
-    if t["delayed_ack"] == 1:
+    if "min_rto" in g["given"] or transport["profile"] not in ("rfc", None):
+        group.there += ["rto_min", f"{max(1, round(transport['min_rto'] * 1000))}ms"]
+    if transport["delayed_ack"] == 1:
         group.back += ["quickack", "1"]
-    if window := _segments(t["rwnd"], t["payload"]):
-        group.window_bytes = window * t["payload"]
+    if window := _segments(transport["rwnd"], transport["payload"]):
+        group.window_bytes = window * transport["payload"]
     if g["traffic"]["kind"] == "transfer":
         group.transfer_bytes = g["traffic"]["size"]
     elif g["writes_alone"]:
@@ -344,19 +347,19 @@ def _shared(found: list[dict[str, Any]], layout: Layout) -> None:
         if len(set(values.values())) > 1:
             first = groups[0]["name"]
             layout.not_told.append(f"{say} is one setting of the kernel: all groups have that of flows.{first}")
-    t = groups[0]["transport"]
-    sack = t["variant"] == "sack"
+    transport = groups[0]["transport"]
+    sack = transport["variant"] == "sack"
     layout.sysctls |= {
         "net/ipv4/tcp_sack": str(int(sack)),
-        "net/ipv4/tcp_dsack": str(int(sack and bool(t["dsack"]))),
-        "net/ipv4/tcp_timestamps": str(int(bool(t["timestamps"]))),
+        "net/ipv4/tcp_dsack": str(int(sack and bool(transport["dsack"]))),
+        "net/ipv4/tcp_timestamps": str(int(bool(transport["timestamps"]))),
     }
     if not sack:
         # RACK and tail loss probes are turned off, because these variants repair losses by duplicate ACKs and timeouts
         # only.
         layout.sysctls |= {"net/ipv4/tcp_recovery": "0", "net/ipv4/tcp_early_retrans": "0"}
-        if t["variant"] != "newreno":
-            layout.not_told.append(f"variant = {t['variant']}: a kernel without SACK repairs as NewReno does")
+        if transport["variant"] != "newreno":
+            layout.not_told.append(f"variant = {transport['variant']}: a kernel without SACK repairs as NewReno does")
     if any(g["transport"]["delayed_ack"] != 1 for g in groups):
         layout.not_told.append("delayed ACKs: a kernel acknowledges at once at the start, then every second segment")
     if not any(g["transport"]["initial_window"] for g in groups):

@@ -60,11 +60,11 @@ def _attempt(code: str) -> tuple[str, str]:
 
 
 def _network() -> MachineCheck:
-    how, why = _attempt(_TRY)
+    command, why = _attempt(_TRY)
     return MachineCheck(
         "network namespaces",
         not why,
-        why or how,
+        why or command,
         "run as root, or allow user namespaces: sysctl -w user.max_user_namespaces=10000, and where the system has it "
         "kernel.apparmor_restrict_unprivileged_userns=0 (in a container: --cap-add SYS_ADMIN --cap-add NET_ADMIN)",
     )
@@ -105,14 +105,14 @@ def _priority() -> MachineCheck:
 
 def _timer() -> MachineCheck:
     """The delay at the end of short sleeps."""
-    late = []
+    lateness = []
     for _ in range(200):
         begin = time.perf_counter()
         time.sleep(0.0005)
-        late.append(time.perf_counter() - begin - 0.0005)
-    late.sort()
-    p99 = late[-3]
-    finding = f"a sleep ends {late[100] * 1e6:.0f} us late (median), {p99 * 1e6:.0f} us (p99)"
+        lateness.append(time.perf_counter() - begin - 0.0005)
+    lateness.sort()
+    p99 = lateness[-3]
+    finding = f"a sleep ends {lateness[100] * 1e6:.0f} us late (median), {p99 * 1e6:.0f} us (p99)"
     return MachineCheck("timers", p99 < 0.001, finding, "end other work, or give the machine more cores", needed=False)
 
 
@@ -126,10 +126,10 @@ def _controls_of_linux() -> list[str]:
 def _congestion() -> MachineCheck:
     path = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
     names = path.read_text(encoding="ascii").split() if path.exists() else []
-    missing = [name for name in _controls_of_linux() if name not in names]
-    remedy = "modprobe " + " ".join(f"tcp_{n}" for n in missing) + ", if the kernel has them"
-    finding = " ".join(names) + (f" (not {' '.join(missing)})" if missing else "")
-    return MachineCheck("congestion controls", not missing, finding, remedy, needed=False)
+    missing_names = [name for name in _controls_of_linux() if name not in names]
+    remedy = "modprobe " + " ".join(f"tcp_{n}" for n in missing_names) + ", if the kernel has them"
+    finding = " ".join(names) + (f" (not {' '.join(missing_names)})" if missing_names else "")
+    return MachineCheck("congestion controls", not missing_names, finding, remedy, needed=False)
 
 
 def _lines() -> dict[str, str]:
@@ -169,21 +169,21 @@ def kernel_queues() -> tuple[str, ...]:
 def require(needs: Sequence[str], link: str) -> None:
     """Raises NotPossible if this kernel lacks one of these queues."""
     queues = kernel_queues()
-    if missing := [name for name in needs if name not in queues]:
+    if missing_queues := [name for name in needs if name not in queues]:
         has = f"it has {', '.join(queues)}" if queues else "it allows no namespace to put one in (`tailback doctor`)"
         raise NotPossible(
-            f"--kernel {link}: this kernel has no {', no '.join(missing)}; {has}. Leave --kernel out, and the box has "
-            "the queue"
+            f"--kernel {link}: this kernel has no {', no '.join(missing_queues)}; {has}. Leave --kernel out, and the "
+            "box has the queue"
         )
 
 
 def _queues() -> MachineCheck:
     queues = kernel_queues()
-    missing = [name for name in _lines() if name not in queues]
-    finding = (" ".join(queues) or "none were found") + (f" (not {' '.join(missing)})" if missing else "")
-    modules = " ".join(f"sch_{n}" for n in missing)
+    missing_queues = [name for name in _lines() if name not in queues]
+    finding = (" ".join(queues) or "none were found") + (f" (not {' '.join(missing_queues)})" if missing_queues else "")
+    modules = " ".join(f"sch_{n}" for n in missing_queues)
     remedy = f"modprobe {modules}, if the kernel has them, for `tailback live --kernel`"
-    return MachineCheck("queues of the kernel", not missing, finding, remedy, needed=False)
+    return MachineCheck("queues of the kernel", not missing_queues, finding, remedy, needed=False)
 
 
 #: Programs that some commands need, with their package and purpose. One program of a row is enough.
@@ -195,28 +195,28 @@ _PROGRAMS = (
 
 
 def _programs() -> list[MachineCheck]:
-    found = []
+    checks = []
     for names, package, purpose in _PROGRAMS:
         path = next(filter(None, map(shutil.which, names)), None)
         remedy = f"install the package {package}, for {purpose}"
-        found.append(MachineCheck(" or ".join(names), bool(path), path or "missing", remedy, needed=False))
-    return found
+        checks.append(MachineCheck(" or ".join(names), bool(path), path or "missing", remedy, needed=False))
+    return checks
 
 
 def left_behind() -> list[int]:
     """Processes of runs whose gateway has ended. The networks and devices of such runs end with these processes."""
     processes = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
+    for process_folder in Path("/proc").iterdir():
+        if not process_folder.name.isdigit():
             continue
         with contextlib.suppress(OSError):
-            command = (entry / "cmdline").read_bytes().split(b"\0")
+            command = (process_folder / "cmdline").read_bytes().split(b"\0")
             if b"tailback.runs.live.agent" not in command and os.path.basename(command[0]) != b"iperf3":
                 continue
-            environment = (entry / "environ").read_bytes().split(b"\0")
+            environment = (process_folder / "environ").read_bytes().split(b"\0")
             owner = next((v.partition(b"=")[2] for v in environment if v.startswith(MARK.encode() + b"=")), b"")
             if owner and not (Path("/proc") / owner.decode()).exists():
-                processes.append(int(entry.name))
+                processes.append(int(process_folder.name))
     return processes
 
 

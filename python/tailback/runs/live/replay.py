@@ -15,16 +15,16 @@ class ReplayError(RuntimeError):
 
 def compare(scenario: Any, recording: str) -> str:
     """A text that all decisions are the same, with their numbers. Raises ReplayError if they are not."""
-    again = _core.live_replay(scenario, scenario.seed, recording, scenario.duration_s)
+    replayed = _core.live_replay(scenario, scenario.seed, recording, scenario.duration_s)
     counts = []
     for word, noun in _WORDS.items():
-        live, simulated = _lines(recording, word), _lines(again, word)
-        for i, (a, b) in enumerate(zip(live, simulated, strict=False)):
+        live_lines, simulated_lines = _lines(recording, word), _lines(replayed, word)
+        for i, (a, b) in enumerate(zip(live_lines, simulated_lines, strict=False)):
             if a != b:
                 raise ReplayError(f"number {i + 1} of the {noun} differs: live {a!r}, simulated {b!r}")
-        if len(live) != len(simulated):
-            raise ReplayError(f"{len(live)} {noun} live, {len(simulated)} simulated")
-        counts.append(f"{len(live)} {noun}")
+        if len(live_lines) != len(simulated_lines):
+            raise ReplayError(f"{len(live_lines)} {noun} live, {len(simulated_lines)} simulated")
+        counts.append(f"{len(live_lines)} {noun}")
     return f"{len(_lines(recording, 'arrival'))} arrivals: the same {', '.join(counts)}, in the same order"
 
 

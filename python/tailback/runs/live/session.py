@@ -196,21 +196,21 @@ def live(scenario: Any, options: Options, status: Callable[[dict[str, Any]], Non
 
 def _gather(scenario: Any, layout: Layout, box: Any, quality: dict[str, Any], answers: dict[str, Any]) -> Live:
     """The result of a run. `answers` has the answer of each side."""
-    recorded = {g["name"]: g["recorded"] for g in _core.live_groups(scenario)}
+    recorded_probes = {g["name"]: g["recorded"] for g in _core.live_groups(scenario)}
     order = {name: number for number, (name, _, _) in enumerate(box.flows())}
-    sent, received = (
+    sender_rows, receiver_rows = (
         sorted((row for a in answers.values() for row in a[what]), key=lambda row: order[row["name"]])
         for what in ("flows", "received")
     )
-    arrived = {row["name"]: row.get("arrived", []) for row in received}
-    for flow in sent:
+    arrivals_of_flow = {row["name"]: row.get("arrived", []) for row in receiver_rows}
+    for flow in sender_rows:
         number = order[flow["name"]]
         if flow["error"]:
             group = next(g for g in layout.groups if g.name == flow["name"].rpartition(".")[0])
             raise LiveError(f"flow {flow['name']} could not send: {_why(flow['error'], group.congestion)}")
-        probes = recorded[flow["name"].rpartition(".")[0]]
+        probes = recorded_probes[flow["name"].rpartition(".")[0]]
         _tell(box, number, flow, scenario, probes)
-        arrivals = arrived.get(flow["name"], []) if layout.kernel else []
+        arrivals = arrivals_of_flow.get(flow["name"], []) if layout.kernel else []
         _measured(box, number, flow, arrivals, probes)
     quality["lost_packets"] = sum(a["lost"] for a in answers.values())
     quality["agents_cpu_s"] = sum(a["cpu_s"] for a in answers.values())
@@ -218,8 +218,8 @@ def _gather(scenario: Any, layout: Layout, box: Any, quality: dict[str, Any], an
     return Live(
         run,
         quality,
-        sent,
-        received,
+        sender_rows,
+        receiver_rows,
         {side: a["counters"] for side, a in answers.items()},
         layout.not_told,
         _invalid(quality, scenario),
@@ -245,16 +245,16 @@ def _why(error: str, congestion: str) -> str:
 
 def _tell(box: Any, number: int, flow: dict[str, Any], scenario: Any, recorded: list[str]) -> None:
     """Put the numbers that packets do not show into the table of flows."""
-    first, last = flow["first"], flow["last"]
-    if not last:
+    first_info, last_info = flow["first"], flow["last"]
+    if not last_info:
         return
-    measured = scenario.duration_s - scenario.warmup_s
+    measured_s = scenario.duration_s - scenario.warmup_s
 
     def since(name: str) -> float:
-        return float(last.get(name, 0) - first.get(name, 0))
+        return float(last_info.get(name, 0) - first_info.get(name, 0))
 
-    busy = since("busy_us") * 1e-6
-    held = (since("rwnd_limited_us") + since("sndbuf_limited_us")) * 1e-6
+    busy_s = since("busy_us") * 1e-6
+    held_s = (since("rwnd_limited_us") + since("sndbuf_limited_us")) * 1e-6
     for probe, column in (("cwnd", 1), ("ssthresh", 2), ("srtt", 3)):
         if probe in recorded:
             points = [(s[0], s[column]) for s in flow["samples"] if s[column] is not None]
@@ -263,25 +263,27 @@ def _tell(box: Any, number: int, flow: dict[str, Any], scenario: Any, recorded: 
         number,
         timeouts=max(0, int(since("total_rto"))),
         rtt=[rtt for when, _, _, rtt in flow["samples"] if when >= scenario.warmup_s],
-        limited_s=[max(0.0, busy - held), held, max(0.0, measured - busy)] if "busy_us" in last else [0.0] * 3,
+        limited_s=[max(0.0, busy_s - held_s), held_s, max(0.0, measured_s - busy_s)]
+        if "busy_us" in last_info
+        else [0.0] * 3,
     )
 
 
 def _invalid(quality: dict[str, Any], scenario: Any) -> list[str]:
     """The reasons why a run is not valid; empty if it is valid."""
-    why = []
-    late = quality["lateness_p99_s"]
-    if late > MOST_LATENESS:
-        why.append(
-            f"one packet in a hundred was written more than {late * 1e3:.2f} ms late (the bound is "
+    reasons = []
+    late_s = quality["lateness_p99_s"]
+    if late_s > MOST_LATENESS:
+        reasons.append(
+            f"one packet in a hundred was written more than {late_s * 1e3:.2f} ms late (the bound is "
             f"{MOST_LATENESS * 1e3:g} ms): the machine was busy with something else"
         )
     rate = scenario.spec["links"][0]["rate_bps"]
     served = quality["busy_stretch_bps"]
     if quality["busy_stretch_s"] >= LEAST_BUSY and not math.isclose(served, rate, rel_tol=MOST_RATE_ERROR):
-        why.append(f"the line was served with {served / 1e6:.2f} Mb/s instead of {rate / 1e6:g}")
+        reasons.append(f"the line was served with {served / 1e6:.2f} Mb/s instead of {rate / 1e6:g}")
     if lost := quality["lost_packets"]:
-        why.append(f"{lost} packets found no room before the gateway took them: it was too slow")
+        reasons.append(f"{lost} packets found no room before the gateway took them: it was too slow")
     if refused := quality["refused_packets"]:
-        why.append(f"{refused} packets could not be written")
-    return why
+        reasons.append(f"{refused} packets could not be written")
+    return reasons

@@ -183,16 +183,16 @@ class Source(Work):
 
     def test(self, flow: Flow) -> None:
         """Starts iperf3 as the sender of a flow."""
-        flow.iperf = running = iperf.client(flow.group, flow.index, flow.left)
+        flow.iperf = iperf_process = iperf.client(flow.group, flow.index, flow.left)
 
         def over() -> None:
-            self.selector.unregister(running.descriptor)
+            self.selector.unregister(iperf_process.descriptor)
             flow.ended = self.now()
 
-        self.selector.register(running.descriptor, selectors.EVENT_READ, over)
+        self.selector.register(iperf_process.descriptor, selectors.EVENT_READ, over)
         if flow.group["protocol"] != 6:
             # iperf3 must stop before the network ends, or its measurements are lost.
-            self.at(self.config["duration_s"] - LAST_WORDS, running.interrupt)
+            self.at(self.config["duration_s"] - LAST_WORDS, iperf_process.interrupt)
 
     def feed(self, flow: Flow) -> None:
         s = flow.socket
@@ -213,15 +213,15 @@ class Source(Work):
 
     def emit(self, flow: Flow) -> None:
         """Send the data that are due, and wake for the next, but at most as often as a clock of user space allows."""
-        g, now = flow.group, self.now()
+        group, now_s = flow.group, self.now()
         if flow.socket is None or flow.source is None:
             return
-        for n in flow.source.until(now):
-            if g["protocol"] == 6:
+        for n in flow.source.until(now_s):
+            if group["protocol"] == 6:
                 flow.waiting += n
                 continue
-            payload = _CHUNK[: max(0, n - g["datagram_header"])]
-            if g["numbered"]:
+            payload = _CHUNK[: max(0, n - group["datagram_header"])]
+            if group["numbered"]:
                 payload = datagrams.numbered(flow.number, payload)
                 flow.number += 1
             with contextlib.suppress(OSError):
@@ -229,7 +229,7 @@ class Source(Work):
         if flow.waiting:
             self.push(flow)
         if (due := flow.source.next()) is not None:
-            self.at(max(due, now + SHORTEST_SLEEP), partial(self.emit, flow))
+            self.at(max(due, now_s + SHORTEST_SLEEP), partial(self.emit, flow))
 
     def hear_answers(self, flow: Flow) -> None:
         if flow.socket is None:
@@ -284,15 +284,15 @@ class Source(Work):
                 self.selector.unregister(s)
 
     def sample(self) -> None:
-        now = self.now()
+        now_s = self.now()
         for flow in self.flows:
             if flow.socket is None or flow.group["protocol"] != 6:
                 continue
             flow.last = i = tcp_info.read(flow.socket)
             if i["state"] != 1:
                 continue
-            flow.samples.append((now, i["cwnd"], i["ssthresh"], i["rtt_us"] * 1e-6))
-        self.at(now + self.every, self.sample)
+            flow.samples.append((now_s, i["cwnd"], i["ssthresh"], i["rtt_us"] * 1e-6))
+        self.at(now_s + self.every, self.sample)
 
     def warm(self) -> None:
         for flow in self.flows:
@@ -301,14 +301,14 @@ class Source(Work):
 
     def report(self) -> list[dict[str, Any]]:
         self.sample()
-        now = self.now()
+        now_s = self.now()
         outputs = iperf.results({f.name: f.iperf for f in self.flows if f.iperf})
         rows = []
         for f in self.flows:
             row = {"name": f.name, "first": f.first, "last": f.last, "samples": f.samples, "error": f.error}
             row["heard"] = f.heard
             if f.name in outputs:
-                row |= iperf.told(outputs[f.name], now if f.ended is None else f.ended)
+                row |= iperf.told(outputs[f.name], now_s if f.ended is None else f.ended)
                 # Tests end with the network. A test that ended earlier reports the reason.
                 early = f.ended is not None and f.ended < self.config["duration_s"]
                 was_interrupted = f.iperf is not None and f.iperf.interrupted
@@ -420,11 +420,11 @@ class Sink(Work):
         rows = []
         for name, output in iperf.results(self.tests).items():
             rows.append({"name": name, "received_bytes": iperf.received(output), "last": {}})
-        for name, received in sorted(self.received.items()):
+        for name, received_bytes in sorted(self.received.items()):
             info = {}
             if name in self.infos:
                 with contextlib.suppress(OSError):
                     info = tcp_info.read(self.infos[name])
-            row = {"name": name, "received_bytes": received, "last": info}
+            row = {"name": name, "received_bytes": received_bytes, "last": info}
             rows.append(row | {"arrived": self.arrived.get(name, [])})
         return rows

@@ -224,12 +224,12 @@ def _candidates(queues: Sequence[Given], asked: Link) -> dict[str, Candidate]:
 def _other_buffers(chosen: Mapping[str, Candidate], asked: Link) -> list[str]:
     """A sentence for each discipline with a buffer other than the link's."""
     buffers = {name: c.table().get("buffer", asked.buffer) for name, c in chosen.items() if not c.switch}
-    in_switch = [name for name, c in chosen.items() if c.switch]
+    switch_queues = [name for name, c in chosen.items() if c.switch]
     sentences = []
-    if in_switch and asked.rack is not None:
+    if switch_queues and asked.rack is not None:
         idle = "" if asked.fabric is not None else ", and the other ports are idle"
         sentences.append(
-            f"{joined(in_switch, 'and')}: the ports of the switch share {asked.rack.memory_bytes / 1e6:.3g} MB by "
+            f"{joined(switch_queues, 'and')}: the ports of the switch share {asked.rack.memory_bytes / 1e6:.3g} MB by "
             f"dynamic thresholds{idle}; the others have a share of {asked.buffer} of their own."
         )
     return sentences + [

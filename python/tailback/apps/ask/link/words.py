@@ -69,18 +69,18 @@ def first(answer: Comparison) -> str:
     places = answer.ranking.places
     if len(answer.seeds) < 2:
         return "One seed gives no interval: nothing here is called better. Ask for --replications 5."
-    leaders_placed = [p for p in places if p.rank == 1]
+    first_places = [p for p in places if p.rank == 1]
     unranked_queues = [p.queue for p in places if not p.rank]
-    if len(leaders_placed) + len(unranked_queues) == len(places):
+    if len(first_places) + len(unranked_queues) == len(places):
         return "No discipline is better than another here: no difference is both clear and large enough to matter."
-    leader = leaders_placed[0]
-    if len(leaders_placed) == 1:
+    leader = first_places[0]
+    if len(first_places) == 1:
         sentence = (
             f"{leader.queue} comes first: better than another discipline in {leader.better} of {leader.of} "
             f"comparisons, worse in {leader.worse}."
         )
     else:
-        leaders = joined([p.queue for p in leaders_placed], "and")
+        leaders = joined([p.queue for p in first_places], "and")
         sentence = f"{leaders} share the first place: they have equal scores (how often better minus how often worse)."
     if not unranked_queues:
         return sentence

@@ -242,14 +242,14 @@ def _number(text: str) -> Any:
 
 
 def _of_route(words: list[str], line: int) -> Iterator[tuple[str, Any, str]]:
-    i = 2
-    while i < len(words):
-        word = words[i]
-        value = words[i + 1] if i + 1 < len(words) else ""
+    position = 2
+    while position < len(words):
+        word = words[position]
+        value = words[position + 1] if position + 1 < len(words) else ""
         if word in ("mtu", "advmss"):
             if value == "lock":
-                i += 1
-                value = words[i + 1] if i + 1 < len(words) else ""
+                position += 1
+                value = words[position + 1] if position + 1 < len(words) else ""
             if not value.isdecimal() or len(value) > 5:
                 raise Refused(line, f"{word} {value}"[:60], "write a whole number of bytes")
             yield "mss", int(value) - (_HEADERS if word == "mtu" else 0), ""
@@ -258,4 +258,4 @@ def _of_route(words: list[str], line: int) -> Iterator[tuple[str, Any, str]]:
             yield parameter, form.format(value), ""
         elif word not in _ROUTE_WITHOUT:
             raise Refused(line, word, "of a route only initcwnd, rto_min, mtu and advmss are read")
-        i += 2
+        position += 2

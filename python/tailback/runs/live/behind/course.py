@@ -89,31 +89,31 @@ class _Course:
         if self.wishes.capture:
             links = [link["name"] for link in self.wishes.scenario.spec["links"]]
             box.capture(LINK if LINK in links else links[0], self.wishes.capture)
-        ways = network.ways()
+        ways_out = network.ways()
         resolvers = network.resolvers()
         if self.is_root:
             uplink.needs_nft()
         sides = self._sides(stack)
         self.near, self.far = sides
         devices = [_device(side) for side in sides]
-        self._out(stack, ways)
-        self._connect(ways)
+        self._out(stack, ways_out)
+        self._connect(ways_out)
         relay = self._relay(stack, resolvers)
         engine = Engine(box, (devices[0], devices[1]), self.wishes.real_time, self.wishes.finished)
         stack.callback(engine.end)
         environment = {**os.environ, FAR_VARIABLE: self.addresses.of(Addresses.FAR)}
         before = servers.sockets(self.far.process.pid)
-        running = [self._server(stack, words, environment) for words in self.wishes.servers]
-        if not servers.wait(running, self.far.process.pid, before):
-            which = "no --server listened" if len(running) == 1 else "not every --server listened"
+        server_processes = [self._server(stack, words, environment) for words in self.wishes.servers]
+        if not servers.wait(server_processes, self.far.process.pid, before):
+            which = "no --server listened" if len(server_processes) == 1 else "not every --server listened"
             self.notes.append(f"{which} after {servers.WAIT_S:g} s, and the program began")
         engine.begin()
-        ended, mask = self._program(engine, environment, resolvers, relay)
-        passed = engine.stop()
+        end, mask = self._program(engine, environment, resolvers, relay)
+        engine_state = engine.stop()
         self._firewall()
-        if ended.left:
-            self.notes.append(f"the program left {ended.left} processes, which were ended with it")
-        return Behind(ended, passed, self.notes, [s.report() for s in running], self.way, mask)
+        if end.left:
+            self.notes.append(f"the program left {end.left} processes, which were ended with it")
+        return Behind(end, engine_state, self.notes, [s.report() for s in server_processes], self.way, mask)
 
     def _sides(self, stack: contextlib.ExitStack) -> list[Side]:
         sides = []
@@ -160,22 +160,22 @@ class _Course:
         a, mtu = self.addresses, min(ways.mtu, 1500)
         ends = {self.near: (a.PROGRAM, a.FAR), self.far: (a.FAR, a.PROGRAM)}
         has_six = (_SYS / "net/ipv6").is_dir()
-        for side, (own, other) in ends.items():
+        for side, (own, far_end) in ends.items():
             # If the kernel has its own queue there, that queue must never drop packets.
             lines = uplink.up(DEVICE, f"mtu {mtu} txqueuelen 20000 multicast off")
             lines.append(f"addr add {a.of(own)}/32 dev {DEVICE}")
-            lines.append(f"route add {a.of(other)} dev {DEVICE} src {a.of(own)}")
+            lines.append(f"route add {a.of(far_end)} dev {DEVICE} src {a.of(own)}")
             if has_six:
-                lines += [f"addr add {a.of6(own)}/128 dev {DEVICE} nodad", f"route add {a.of6(other)} dev {DEVICE}"]
+                lines += [f"addr add {a.of6(own)}/128 dev {DEVICE} nodad", f"route add {a.of6(far_end)} dev {DEVICE}"]
             if side is self.near:
                 lines += [
                     f"route add {a.four} dev {DEVICE}",
-                    f"route add default via {a.of(other)} dev {DEVICE} src {a.of(own)}",
+                    f"route add default via {a.of(far_end)} dev {DEVICE} src {a.of(own)}",
                 ]
                 if has_six:
                     lines.append(f"route add {a.six} dev {DEVICE}")
                 if not self.no_six:
-                    lines.append(f"route add default via {a.of6(other)} dev {DEVICE} src {a.of6(own)}")
+                    lines.append(f"route add default via {a.of6(far_end)} dev {DEVICE} src {a.of6(own)}")
             settings = {name: text for name in _AS_OUTSIDE if (text := _setting(name)) is not None}
             if side is self.far:
                 settings |= {"net/ipv4/ip_forward": "1", "net/ipv4/ip_unprivileged_port_start": "0"}
@@ -241,13 +241,13 @@ class _Course:
         """Notes whether this machine's firewall has dropped packets that were to be forwarded."""
         if self.out is None:
             return
-        asked, passed = self.out.forwarded()
-        if passed < asked:
+        sent_packets, passed_packets = self.out.forwarded()
+        if passed_packets < sent_packets:
             chain = uplink.firewall()
             which = f" (nft list chain {chain})" if chain else ""
             self.notes.append(
-                f"the firewall of this machine{which} dropped {asked - passed} of the {asked} packets that were to be "
-                f"forwarded to the outside; let them through: {uplink.remedy(chain)}"
+                f"the firewall of this machine{which} dropped {sent_packets - passed_packets} of the {sent_packets} "
+                f"packets that were to be forwarded to the outside; let them through: {uplink.remedy(chain)}"
             )
 
 

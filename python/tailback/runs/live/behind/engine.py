@@ -74,10 +74,10 @@ class Engine:
     def poll(self) -> dict[str, Any]:
         """The latest state. Raises EngineError if the box has ended."""
         while select.select([self.states], [], [], 0)[0]:
-            data = self.states.recv(4096)
-            if not data:
+            message = self.states.recv(4096)
+            if not message:
                 raise EngineError(self._why())
-            self.state = json.loads(data)
+            self.state = json.loads(message)
         return self.state
 
     def _why(self) -> str:
@@ -161,13 +161,13 @@ class _Busiest:
         self.most = [0.0, 0.0]
 
     def see(self, state: dict[str, Any]) -> None:
-        now, *sides = (state["time_s"], state["near_bytes"], state["far_bytes"])
-        begin, *before = self.since
-        if now - begin < 1:
+        now_s, *sides = (state["time_s"], state["near_bytes"], state["far_bytes"])
+        begin, *bytes_before = self.since
+        if now_s - begin < 1:
             return
-        for i, (a, b) in enumerate(zip(before, sides, strict=True)):
-            self.most[i] = max(self.most[i], (b - a) * 8 / (now - begin))
-        self.since = (now, state["near_bytes"], state["far_bytes"])
+        for i, (a, b) in enumerate(zip(bytes_before, sides, strict=True)):
+            self.most[i] = max(self.most[i], (b - a) * 8 / (now_s - begin))
+        self.since = (now_s, state["near_bytes"], state["far_bytes"])
 
     def rates(self) -> dict[str, float]:
         return {"near_busiest_bps": self.most[0], "far_busiest_bps": self.most[1]}

@@ -89,11 +89,11 @@ def _begin(path: Path, settings: Sequence[str]) -> tuple[int, list[str]]:
             left = [name for name in _changed(fd) if _read(Path(name)) == "1"]
             os.ftruncate(fd, 0)
             os.pwrite(fd, "".join(f"{name}\n" for name in left).encode(), 0)
-        known = _changed(fd)
-        new = [name for name in settings if _read(Path(name)) == "0" and name not in known]
-        os.pwrite(fd, "".join(f"{name}\n" for name in (*known, *new)).encode(), 0)
+        known_settings = _changed(fd)
+        new_settings = [name for name in settings if _read(Path(name)) == "0" and name not in known_settings]
+        os.pwrite(fd, "".join(f"{name}\n" for name in (*known_settings, *new_settings)).encode(), 0)
         fcntl.flock(fd, fcntl.LOCK_SH)
-        return fd, [*known, *new]
+        return fd, [*known_settings, *new_settings]
 
 
 def _set(settings: Sequence[str]) -> None:
@@ -117,15 +117,15 @@ def _end(path: Path, fd: int) -> None:
 def _forget_dead() -> bool:
     """Remove the files of networks that have ended, such as networks behind a line, whose keepers ended with the line.
     Returns whether there are files of other networks."""
-    others = [p for p in _room().glob(f"{_HEAD}*") if p != file_of_network()]
-    if not others:
+    other_files = [p for p in _room().glob(f"{_HEAD}*") if p != file_of_network()]
+    if not other_files:
         return False
     alive = set()
     for link in Path("/proc").glob("[0-9]*/ns/net"):
         with contextlib.suppress(OSError):
             alive.add(link.stat().st_ino)
     with _alone():
-        for path in others:
+        for path in other_files:
             with contextlib.suppress(OSError):
                 fd = os.open(path, os.O_RDWR)
                 if _last(fd) and int(path.name.removeprefix(_HEAD)) not in alive:
@@ -172,16 +172,16 @@ class Keeper:
         self._answer()
 
     def _answer(self) -> list[str]:
-        said = b""
+        message = b""
         while part := self.end_.recv(65_536):
-            said += part
-            if said.endswith(b"\n"):
+            message += part
+            if message.endswith(b"\n"):
                 break
-        word, _, rest = said.decode().strip().partition(" ")
+        word, _, details = message.decode().strip().partition(" ")
         if word != "kept":
             self.end()
-            raise OSError(rest or "the process that keeps them was killed")
-        return rest.split()
+            raise OSError(details or "the process that keeps them was killed")
+        return details.split()
 
     def end(self) -> None:
         """Restore the old values, if no other run needs the settings."""
@@ -207,11 +207,11 @@ def _keep(theirs: socket.socket, settings: Sequence[str]) -> None:
     os.closerange(kept + 1, 4096)
     path = file_of_network()
     try:
-        fd, opened = _begin(path, settings)
+        fd, opened_settings = _begin(path, settings)
     except OSError as e:
         theirs.sendall(f"refused {e.strerror} ({e.filename})\n".encode())
         return
-    theirs.sendall(f"kept {' '.join(opened)}\n".encode())
+    theirs.sendall(f"kept {' '.join(opened_settings)}\n".encode())
     # The socket becomes readable when the command has ended.
     word = theirs.recv(1)
     if word == _SET:

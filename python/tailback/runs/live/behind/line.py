@@ -64,10 +64,10 @@ def _parsed(option: str, parse: Callable[[str], Any], text: str) -> Any:
 
 def _pair(option: str, text: str) -> tuple[str, str]:
     """The values down and up; a single value is for both."""
-    parts = [part.strip() for part in text.split(",")]
-    if len(parts) > 2 or not all(parts):
+    texts = [part.strip() for part in text.split(",")]
+    if len(texts) > 2 or not all(texts):
         raise Unusable(f"{option} {text}: give one value, or two as DOWN,UP")
-    return parts[0], parts[-1]
+    return texts[0], texts[-1]
 
 
 def _share(option: str, text: str) -> float:
@@ -210,23 +210,23 @@ def of_file(base: Any, asked: LineAsked) -> tuple[dict[str, Any], list[str]]:
     else:
         inside, outside = (own["from"], own["to"]) if own else ends_of(base.spec)
     rtt = asked.rtt or (own or {}).get("rtt")
-    left = [f"{kind}.{name}" for kind in ("flows", "sessions") for name in document.pop(kind, {}) if name != GROUP]
+    left_keys = [f"{kind}.{name}" for kind in ("flows", "sessions") for name in document.pop(kind, {}) if name != GROUP]
     changes = document.get("change", {})
     of_flows = [name for name, change in changes.items() if "flows" in change]
-    left += [f"change.{name}" for name in of_flows]
+    left_keys += [f"change.{name}" for name in of_flows]
     document["change"] = {name: change for name, change in changes.items() if name not in of_flows}
     for change in document["change"].values():
         for key in ("trace", "mahimahi"):
             if key in change:
                 change[key] = str((asked.folder / change[key]).resolve())
-    left += [f"record.{name}" for name in document.pop("record", {})]
+    left_keys += [f"record.{name}" for name in document.pop("record", {})]
     for key in ("warmup", "interval", "end", "profile", "size_classes", "bdp_rtt"):
         if document.pop(key, None) is not None and key != "size_classes":
-            left.append(key)
+            left_keys.append(key)
     if not document["change"]:
         del document["change"]
     document["flows"] = {GROUP: _conversations(inside, outside, rtt)}
-    return document, left
+    return document, left_keys
 
 
 def _assumed(asked: LineAsked) -> list[str]:
@@ -234,18 +234,18 @@ def _assumed(asked: LineAsked) -> list[str]:
     if asked.queue and not asked.modem:
         return []
     buffers = _pair("--modem", asked.modem or ASSUMED_MODEM)
-    said = []
+    sentences = []
     for way, buffer, rate, trace in (
         ("down", buffers[0], asked.down, asked.trace_down),
         ("up", buffers[1], asked.up, asked.trace_up),
     ):
         if rate is None and trace is not None and _bytes(buffer, 1.0)[1]:
             size = _buffer(buffer, _MAHIMAHI_BPS)
-            said.append(
+            sentences.append(
                 f"the buffer {way} is {size}, {buffer} at {_MAHIMAHI_BPS / 1e6:g} Mbps, as the usual rate of "
                 f"--trace-{way} is not given; give it with --{way}"
             )
-    return said
+    return sentences
 
 
 def scenario(asked: LineAsked, base: Any | None, overrides: Sequence[str]) -> tuple[Any, list[str]]:

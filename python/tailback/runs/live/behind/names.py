@@ -83,12 +83,12 @@ class _Relay:
             s.close()
 
     def _query(self, at: socket.socket, _: object) -> None:
-        query, who = at.recvfrom(65_535)
-        asked = socket.socket(self.family, socket.SOCK_DGRAM)
-        asked.setblocking(False)
-        asked.connect(self.server)
-        asked.send(query)
-        self._wait_for(asked, self._answer, (at, who))
+        query, client = at.recvfrom(65_535)
+        upstream = socket.socket(self.family, socket.SOCK_DGRAM)
+        upstream.setblocking(False)
+        upstream.connect(self.server)
+        upstream.send(query)
+        self._wait_for(upstream, self._answer, (at, client))
 
     def _answer(self, asked: socket.socket, beside: tuple[socket.socket, Any]) -> None:
         at, who = beside
@@ -105,10 +105,10 @@ class _Relay:
         self._wait_for(far, self._carry, near)
 
     def _carry(self, a: socket.socket, b: socket.socket) -> None:
-        data = a.recv(65_535)
-        if data:
+        message = a.recv(65_535)
+        if message:
             b.settimeout(2)
-            b.sendall(data)
+            b.sendall(message)
             self.waiting[a] = time.monotonic()
             return
         self._drop(a)

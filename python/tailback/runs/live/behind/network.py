@@ -42,10 +42,10 @@ class Addresses:
 
 def _ip(*words: str) -> list[dict[str, Any]]:
     try:
-        done = subprocess.run(["ip", "-json", *words], capture_output=True, text=True, check=False)
+        process = subprocess.run(["ip", "-json", *words], capture_output=True, text=True, check=False)
     except FileNotFoundError:
         raise Refused("the command `ip` is missing; install it: apt-get install iproute2") from None
-    return json.loads(done.stdout) if done.returncode == 0 and done.stdout.strip() else []
+    return json.loads(process.stdout) if process.returncode == 0 and process.stdout.strip() else []
 
 
 @dataclass(frozen=True)
@@ -88,18 +88,18 @@ def ways() -> WaysOut:
         raise Refused("the command `ip` does not answer in JSON, as that of busybox; install the package iproute2")
     routes = {family: _ip(family, "route", "show", "table", "all") for family in ("-4", "-6")}
     defaults = {family: [device for row in rows for device in _leads_out(row)] for family, rows in routes.items()}
-    taken = []
+    taken_networks = []
     for rows in routes.values():
         for row in rows:
             if row["dst"] != "default" and row.get("type") not in ("multicast", "broadcast"):
                 network = ipaddress.ip_network(row["dst"], strict=False)
                 if network.prefixlen > _HALF and not network.is_multicast:
-                    taken.append(network)
+                    taken_networks.append(network)
     links = [link for link in all_links if "UP" in link["flags"] and link["ifname"] != "lo"]
     out = {device for devices in defaults.values() for device in devices}
     mtu = min((link["mtu"] for link in links if link["ifname"] in out), default=1500)
     devices = [link["ifname"] for link in links]
-    return WaysOut(bool(defaults["-4"]), bool(defaults["-6"]), devices, min(mtu, 1500), taken)
+    return WaysOut(bool(defaults["-4"]), bool(defaults["-6"]), devices, min(mtu, 1500), taken_networks)
 
 
 #: The prefix length of a route for half of all addresses. VPNs set two such routes in place of a default route.
@@ -127,16 +127,16 @@ class Resolvers:
 
     def text(self, relay: str) -> str:
         """The file for the program, whose queries go to the relay."""
-        kept, placed = [], False
+        kept_lines, is_placed = [], False
         for line in self.lines:
             words = line.split()
             if words[:1] == ["nameserver"] and words[1:2] and words[1] in self.near:
-                if not placed:
-                    kept.append(f"nameserver {relay}")
-                placed = True
+                if not is_placed:
+                    kept_lines.append(f"nameserver {relay}")
+                is_placed = True
             else:
-                kept.append(line)
-        return "\n".join(kept) + "\n"
+                kept_lines.append(line)
+        return "\n".join(kept_lines) + "\n"
 
 
 def _is_near(address: str) -> bool:

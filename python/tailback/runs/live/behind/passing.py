@@ -56,12 +56,12 @@ class PartFailed(RuntimeError):
 
 def take() -> tuple[frozenset[int], frozenset[int]]:
     """Blocks signals, so that they wait. Returns the ignored signals, and the signals that were blocked before."""
-    ignored = frozenset(n for n in PASSED if signal.getsignal(n) == signal.SIG_IGN and n not in _OF_PYTHON)
-    before = frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED - ignored))
+    ignored_signals = frozenset(n for n in PASSED if signal.getsignal(n) == signal.SIG_IGN and n not in _OF_PYTHON)
+    mask_before = frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED - ignored_signals))
     for number in (signal.SIGIO, signal.SIGCHLD):
         # The kernel does not discard a blocked signal that has a handler.
         signal.signal(number, lambda *_: None)
-    return ignored, before
+    return ignored_signals, mask_before
 
 
 #: Signals that Python itself ignores.
@@ -102,14 +102,14 @@ def until_it_ends(stage: ProgramStage, seconds: float | None, tick: Callable[[],
                 ended.timed = bool(ended_by_us)
                 return ended
         tick()
-        over = None if seconds is None else time.monotonic() - begin - seconds
-        if over is not None and over >= 0 and ended_by_us == 0:
+        overtime_s = None if seconds is None else time.monotonic() - begin - seconds
+        if overtime_s is not None and overtime_s >= 0 and ended_by_us == 0:
             stage.send(f"signal {int(signal.SIGTERM)}")
             ended_by_us = 1
-        elif over is not None and over >= GRACE and ended_by_us == 1:
+        elif overtime_s is not None and overtime_s >= GRACE and ended_by_us == 1:
             stage.send(f"signal {int(signal.SIGKILL)}")
             ended_by_us = 2
-        most = tick_s if over is None or over >= 0 else min(tick_s, -over)
+        most = tick_s if overtime_s is None or overtime_s >= 0 else min(tick_s, -overtime_s)
         got = signal.sigtimedwait(_WAITED, most)
         if got is None or got.si_signo in (signal.SIGCHLD, signal.SIGIO):
             continue
@@ -120,11 +120,11 @@ def until_it_ends(stage: ProgramStage, seconds: float | None, tick: Callable[[],
 def _group_heard(stage: ProgramStage, number: int, heard: dict[int, float]) -> bool:
     """Whether the whole group got this signal. Other messages of the stage are kept for later. `heard` has the time at
     which the stage last got each signal."""
-    now = time.monotonic()
-    if now - heard.pop(number, -math.inf) < _REMEMBERED:
+    now_s = time.monotonic()
+    if now_s - heard.pop(number, -math.inf) < _REMEMBERED:
         return True
-    until = now + _TOGETHER
-    others: list[list[str]] = []
+    until = now_s + _TOGETHER
+    other_messages: list[list[str]] = []
     is_heard = False
     while not is_heard and (left := until - time.monotonic()) > 0:
         try:
@@ -133,8 +133,8 @@ def _group_heard(stage: ProgramStage, number: int, heard: dict[int, float]) -> b
             break
         is_heard = words == ["heard", str(number)]
         if words is not None and not is_heard:
-            others.append(words)
-    stage.kept += others
+            other_messages.append(words)
+    stage.kept += other_messages
     return is_heard
 
 
@@ -143,10 +143,10 @@ def _read(words: list[str], stage: ProgramStage, heard: dict[int, float]) -> End
         case "ended":
             return Ended(int(words[1]), int(words[2]))
         case "failed":
-            number = int(words[1])
-            is_absent = number in (errno.ENOENT, errno.ENOTDIR)
+            signal_number = int(words[1])
+            is_absent = signal_number in (errno.ENOENT, errno.ENOTDIR)
             status = (NOT_FOUND if is_absent else NOT_EXECUTABLE) << 8
-            return Ended(status, why=f"{stage.words[0]}: {os.strerror(number)}")
+            return Ended(status, why=f"{stage.words[0]}: {os.strerror(signal_number)}")
         case "refused":
             raise PartFailed(" ".join(words[1:]))
         case "heard":
@@ -171,11 +171,11 @@ def own_the_terminal() -> None:
         fd = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
     except OSError:
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
+    mask_before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
     with contextlib.suppress(OSError):
         if os.tcgetpgrp(fd) == 0:
             os.tcsetpgrp(fd, os.getpgrp())
-    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask_before)
     os.close(fd)
 
 
@@ -184,10 +184,10 @@ def end_as(ended: Ended) -> NoReturn:
     if os.WIFSIGNALED(ended.status):
         import resource
 
-        number = os.WTERMSIG(ended.status)
+        signal_number = os.WTERMSIG(ended.status)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if number not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
-        os.kill(os.getpid(), number)
+        if signal_number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(signal_number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal_number})
+        os.kill(os.getpid(), signal_number)
     raise SystemExit(ended.code)

@@ -35,10 +35,10 @@ def _is_up(scenario: Any, name: str) -> bool:
         neighbours.setdefault(link["to"], []).append(link["from"])
     while steps:
         node = steps.pop(0)
-        for other in neighbours.get(node, []):
-            if other not in near:
-                near[other] = near[node] + 1
-                steps.append(other)
+        for neighbour in neighbours.get(node, []):
+            if neighbour not in near:
+                near[neighbour] = near[node] + 1
+                steps.append(neighbour)
     link = next(one for one in spec["links"] if one["name"] == name.removesuffix(".reverse"))
     is_forward = near.get(link["from"], 0) < near.get(link["to"], 0)
     return is_forward != name.endswith(".reverse")
@@ -79,11 +79,11 @@ def document(answer: WhatPassed, scenario: Any) -> dict[str, Any]:
             "dropped_packets": sum(one["dropped_packets"] for one in of_it),
             "marked_packets": sum(one["marked_packets"] for one in of_it),
         }
-    late = q["lateness_p99_s"]
-    why = []
-    if late > MOST_LATENESS:
-        why.append(
-            f"one packet in a hundred was written more than {late * 1e3:.2f} ms late (the bound is "
+    late_s = q["lateness_p99_s"]
+    reasons = []
+    if late_s > MOST_LATENESS:
+        reasons.append(
+            f"one packet in a hundred was written more than {late_s * 1e3:.2f} ms late (the bound is "
             f"{MOST_LATENESS * 1e3:g} ms): the machine was busy with something else"
         )
     cleaned: dict[str, Any] = clean(
@@ -92,8 +92,8 @@ def document(answer: WhatPassed, scenario: Any) -> dict[str, Any]:
             **directions,
             "queues": queues,
             "flows": _flows(answer),
-            "valid": not why,
-            "invalid": why,
+            "valid": not reasons,
+            "invalid": reasons,
             "captured_packets": answer.captured,
             "quality": {k: v for k, v in q.items() if not k.endswith("_bytes") and "busiest" not in k},
         }
@@ -168,17 +168,17 @@ def text(found: Mapping[str, Any]) -> str:
         d = found[direction]
         busiest = f", {_rate(d['busiest_second_bps'])} in its busiest second" if d["busiest_second_bps"] else ""
         lines.append(f"  {direction}: {_rate(d['rate_bps'])} on average{busiest}")
-        for one in found["queues"]:
-            if one["direction"] != direction:
+        for queue in found["queues"]:
+            if queue["direction"] != direction:
                 continue
             lines.append(
-                f"    {one['queue']}: {one['arrived_packets']} packets in, {one['delivered_packets']} out, "
-                f"{_by_reason(one['dropped_packets'], one['drops_by_reason'], 'dropped')}, "
-                f"{_by_reason(one['marked_packets'], one['marks_by_reason'], 'marked')}"
+                f"    {queue['queue']}: {queue['arrived_packets']} packets in, {queue['delivered_packets']} out, "
+                f"{_by_reason(queue['dropped_packets'], queue['drops_by_reason'], 'dropped')}, "
+                f"{_by_reason(queue['marked_packets'], queue['marks_by_reason'], 'marked')}"
             )
-            if one["sojourn_p50_s"] is None:
+            if queue["sojourn_p50_s"] is None:
                 continue
-            waits = [_ms(one[key]) for key in _WAITS]
+            waits = [_ms(queue[key]) for key in _WAITS]
             lines.append(f"      wait {waits[0]} ms (median), {waits[1]} (p95), {waits[2]} (p99), {waits[3]} (most)")
     lines += _flow_lines(found["flows"])
     q = found["quality"]

@@ -45,10 +45,10 @@ class Server:
 def words(said: str) -> list[str]:
     """The words of a shell's command. A command that has more than plain words becomes a line for `sh`. Raises
     ValueError."""
-    found = shlex.split(said)
-    if not found:
+    command = shlex.split(said)
+    if not command:
         raise ValueError("it has no words")
-    return ["sh", "-c", said] if set(said) & set("|&;<>$`*?~") or "=" in found[0] else found
+    return ["sh", "-c", said] if set(said) & set("|&;<>$`*?~") or "=" in command[0] else command
 
 
 def start(said: str, place: ProgramEnd, environment: Mapping[str, str]) -> Server:
@@ -61,12 +61,12 @@ def start(said: str, place: ProgramEnd, environment: Mapping[str, str]) -> Serve
 
 def sockets(pid: int) -> int:
     """The number of sockets of this network that wait for connections, and the number that wait for datagrams."""
-    found = 0
+    socket_count = 0
     for name in ("tcp", "tcp6", "udp", "udp6"):
         with contextlib.suppress(OSError):
             rows = Path(f"/proc/{pid}/net/{name}").read_text(encoding="ascii").splitlines()[1:]
-            found += sum(name.startswith("udp") or row.split()[3] == _LISTENS for row in rows)
-    return found
+            socket_count += sum(name.startswith("udp") or row.split()[3] == _LISTENS for row in rows)
+    return socket_count
 
 
 def wait(servers: Sequence[Server], pid: int, before: int) -> bool:

@@ -60,13 +60,13 @@ class User:
 
 def who_called_sudo() -> User | None:
     """The user who called `sudo`, which runs this process as root."""
-    number = os.environ.get("SUDO_UID", "")
-    if os.geteuid() != 0 or not number.isdigit() or number == "0":
+    user_id = os.environ.get("SUDO_UID", "")
+    if os.geteuid() != 0 or not user_id.isdigit() or user_id == "0":
         return None
     import pwd
 
     try:
-        row = pwd.getpwuid(int(number))
+        row = pwd.getpwuid(int(user_id))
     except KeyError:
         return None
     return User(row.pw_name, row.pw_uid, row.pw_gid, row.pw_dir)
@@ -128,12 +128,12 @@ class ProgramStage:
         try:
             if not select.select([self.channel], [], [], wait_s)[0]:
                 return None
-            data = self.channel.recv(256)
+            message = self.channel.recv(256)
         except ConnectionResetError:
             raise EOFError from None
-        if not data:
+        if not message:
             raise EOFError
-        return data.decode().split()
+        return message.decode().split()
 
     def end(self) -> None:
         """Ends all processes of the program."""
@@ -232,10 +232,10 @@ def _look(place: ProgramEnd) -> bool:
     if files:
         _core.mount_new("tmpfs", _ROOM)
         for i, (name, text) in enumerate(files.items()):
-            made = _ROOM / str(i)
-            made.write_text(text, encoding="utf-8")
-            made.chmod(0o644)
-            _core.show_at(made, name)
+            probe_file = _ROOM / str(i)
+            probe_file.write_text(text, encoding="utf-8")
+            probe_file.chmod(0o644)
+            _core.show_at(probe_file, name)
         _core.unmount(_ROOM)
     for name in _ELSEWHERE:
         if os.path.exists(name):

@@ -36,11 +36,11 @@ _WAIT_NFT_S = 5.0
 
 def batch(lines: Iterable[str]) -> None:
     """Commands of `ip` in this network."""
-    done = subprocess.run(
+    process = subprocess.run(
         ["ip", "-batch", "-"], input="\n".join(lines) + "\n", capture_output=True, text=True, check=False
     )
-    if done.returncode:
-        raise Refused(f"`ip` cannot set up the way out: {done.stderr.strip()}")
+    if process.returncode:
+        raise Refused(f"`ip` cannot set up the way out: {process.stderr.strip()}")
 
 
 def _ip(*words: str) -> str:
@@ -145,16 +145,16 @@ class Uplink:
         packets are forwarded only because of this run, all other packets are stopped."""
         a, name = self.addresses, self.name
         answers = "ct state established,related accept"
-        others = [f"oifname {name} {answers}", f"oifname {name} drop"]
+        other_rules = [f"oifname {name} {answers}", f"oifname {name} drop"]
         for family in ("ipv4", "ipv6"):
             # The machine may already forward packets of one family only, such as those of containers.
             head = f"{_SYS}/{family}/conf/"
             if devices := [json.dumps(path.split("/")[-2]) for path in opened if path.startswith(head)]:
                 come = f"meta nfproto {family} iifname {{ {', '.join(devices)} }}"
-                others += [f'{come} oifname "{PREFIX}*" {answers}', f"{come} drop"]
+                other_rules += [f'{come} oifname "{PREFIX}*" {answers}', f"{come} drop"]
         chains = [
             f"chain before {{ type filter hook forward priority -170; iifname {name} counter; }};",
-            f"chain others {{ type filter hook forward priority -171; {'; '.join(others)}; }};",
+            f"chain others {{ type filter hook forward priority -171; {'; '.join(other_rules)}; }};",
             f"chain after {{ type filter hook forward priority 200; iifname {name} counter; }};",
             "chain out { type nat hook postrouting priority srcnat; "
             f"ip saddr {a.four} oifname != {name} masquerade; ip6 saddr {a.six} oifname != {name} masquerade; }};",
@@ -228,12 +228,12 @@ class Uplink:
 
 def firewall() -> str:
     """The chain of nftables that drops forwarded packets, as `family table chain`; empty if no such chain is found."""
-    for item in _nft("list", "chains"):
-        chain = item.get("chain", {})
+    for entry in _nft("list", "chains"):
+        chain = entry.get("chain", {})
         if chain.get("hook") != "forward" or chain["table"].startswith(PREFIX):
             continue
         name = (chain["family"], chain["table"], chain["name"])
-        rules = [item["rule"]["expr"] for item in _nft("list", "chain", *name) if "rule" in item]
+        rules = [entry["rule"]["expr"] for entry in _nft("list", "chain", *name) if "rule" in entry]
         # A last rule without a condition has the effect of a policy.
         rest = [word for e in (rules[-1] if rules else []) for word in e if word not in ("counter", "log")]
         if chain.get("policy") == "drop" or rest in (["drop"], ["reject"]):
@@ -264,7 +264,7 @@ def remedy(chain: str) -> str:
 
 def is_root() -> bool:
     """Whether this process may change the network that it is in."""
-    needed = {12, 21}  # CAP_NET_ADMIN, CAP_SYS_ADMIN (linux/capability.h)
+    capabilities = {12, 21}  # CAP_NET_ADMIN, CAP_SYS_ADMIN (linux/capability.h)
     with open("/proc/self/status", encoding="ascii") as f:
         held = next((int(line.split()[1], 16) for line in f if line.startswith("CapEff")), 0)
-    return os.geteuid() == 0 and all(held >> n & 1 for n in needed)
+    return os.geteuid() == 0 and all(held >> n & 1 for n in capabilities)

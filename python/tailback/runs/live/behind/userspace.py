@@ -41,10 +41,10 @@ def words(name: str, pid: int) -> list[str]:
         nothing = [word for option in ("-t", "-u", "-T", "-U") for word in (option, "none")]
         spaces = ["--userns", f"/proc/{pid}/ns/user", "--netns", f"/proc/{pid}/ns/net"]
         # Started by root, the program would change to another user, who may not enter our namespaces.
-        same = ["--runas", f"{os.getuid()}:{os.getgid()}"] if os.getuid() == 0 else []
+        user_words = ["--runas", f"{os.getuid()}:{os.getgid()}"] if os.getuid() == 0 else []
         # Behind another line, the way out has no Ethernet address that could be copied.
         how = ["--foreground", "--quiet", "--config-net", "--no-map-gw", "--mac-addr", _NEIGHBOUR, "-I", FAR_NAME]
-        return ["pasta", *same, *how, *nothing, *spaces]
+        return ["pasta", *user_words, *how, *nothing, *spaces]
     return ["slirp4netns", "--configure", "--mtu=1500", "--disable-host-loopback", str(pid), FAR_NAME]
 
 
