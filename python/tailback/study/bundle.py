@@ -82,7 +82,7 @@ def digest_of(study: Study) -> str:
 def part(r: Reproduction, out: Path, how: Repeat) -> BundledStudy:
     study = r.study
     sets = dict.fromkeys(name for e in r.experiments for name in e.runs)
-    fixed = [study.runs[n] for n in sets if study.runs[n].not_repeatable]
+    fixed_runs = [study.runs[n] for n in sets if study.runs[n].not_repeatable]
     return BundledStudy(
         study=study.id,
         digest=digest_of(study),
@@ -92,7 +92,9 @@ def part(r: Reproduction, out: Path, how: Repeat) -> BundledStudy:
         experiments=[e.id for e in r.experiments],
         overrides=list(how.overrides),
         replaced=study.replaced,
-        not_repeatable=[NotRepeatable(runs=x.name, points=len(x.points(r.mode)), why=x.not_repeatable) for x in fixed],
+        not_repeatable=[
+            NotRepeatable(runs=x.name, points=len(x.points(r.mode)), why=x.not_repeatable) for x in fixed_runs
+        ],
     )
 
 

@@ -171,10 +171,10 @@ def _words(d: Drawing, number: int) -> str:
     paths, because a study has the same figures in any folder, and no costs of runs."""
     s, sets = d.study, _sets(d.experiment, d.output)
     runs = [replace(s.runs[name], scenario=None, file="", cost_s={}) for name in sets]
-    numbers = [p for p in s.published if p.runs in sets]
+    published_numbers = [p for p in s.published if p.runs in sets]
     statements = [x for x in s.statements if any(getattr(c, "runs", None) in sets for c in x.checks)]
     about = [d.experiment.id, d.experiment.where, number, d.output, d.mode]
-    return repr([about, runs, s.disciplines, s.pairs, s.replaced, numbers, statements])
+    return repr([about, runs, s.disciplines, s.pairs, s.replaced, published_numbers, statements])
 
 
 def _runs(d: Drawing) -> Iterator[str | bytes]:

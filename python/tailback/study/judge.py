@@ -72,24 +72,27 @@ class Judge:
         findings = self._findings(s.checks)
         in_part = self._findings(s.part_checks)
         outcome = outcome_of(findings, in_part)
-        part = ""
+        part_text = ""
         if outcome == LEANS:
-            part = f"holds {s.part}" if in_part and outcome_of(findings) == NO else part_of(findings)
-        decided = [f for f in findings if f.outcome != OPEN]
+            part_text = f"holds {s.part}" if in_part and outcome_of(findings) == NO else part_of(findings)
+        decided_findings = [f for f in findings if f.outcome != OPEN]
         decisive = (
-            [f for f in decided if f.outcome == NO] or [f for f in decided if f.outcome == LEANS] or decided or findings
+            [f for f in decided_findings if f.outcome == NO]
+            or [f for f in decided_findings if f.outcome == LEANS]
+            or decided_findings
+            or findings
         )
         note = s.note
-        single = [f for f in findings if f.outcome == OPEN and f.remark]
-        left_out = len(findings) - len(decided) - len(single)
-        remarks = [f"{left_out} of {len(findings)} checks were not run."] if decided and left_out else []
-        if single and not any(f.outcome == NO for f in decided):
+        one_seed = [f for f in findings if f.outcome == OPEN and f.remark]
+        left_out = len(findings) - len(decided_findings) - len(one_seed)
+        remarks = [f"{left_out} of {len(findings)} checks were not run."] if decided_findings and left_out else []
+        if one_seed and not any(f.outcome == NO for f in decided_findings):
             # One seed gives no order. The finding is still reported, because it was measured.
-            decisive = single if not decided else decisive
-            remarks.append(f"{len(single)} of {len(findings)} checks ask for an order, and one seed gives none.")
+            decisive = one_seed if not decided_findings else decisive
+            remarks.append(f"{len(one_seed)} of {len(findings)} checks ask for an order, and one seed gives none.")
         own = [f"A limit of its own: {s.own_limit}."] if s.own_limit else []
         note = " ".join([note, *own, *remarks]).strip()
-        if not decided and not single:
+        if not decided_findings and not one_seed:
             reasons = {self.samples.not_measured.get(x.runs, "") for x in s.asks()} - {""}
             note = " ".join([note, *sorted(reasons)]).strip()
         if not s.checks:
@@ -103,7 +106,7 @@ class Judge:
             gate=s.gate,
             published=AS_STATED,
             measured=measured_text(decisive),
-            seeds=min((f.seeds for f in [*decided, *single] if f.seeds), default=0),
+            seeds=min((f.seeds for f in [*decided_findings, *one_seed] if f.seeds), default=0),
             tolerance="; ".join(dict.fromkeys(f.required for f in decisive[:3])),
             explanation=s.explanation if outcome in (NO, LEANS) else "",
             note=note,
@@ -112,7 +115,7 @@ class Judge:
             words=s.words,
             first=self._first(s),
             chosen=self.study.chosen(s.id),
-            part=part,
+            part=part_text,
         )
 
     def separately(self, decided: Iterable[Decided]) -> Iterator[Decided]:
@@ -127,17 +130,21 @@ class Judge:
         relations: list[object] = []
         findings = []
         for c in checks:
-            of = c.without_places()
-            if of not in relations:
-                relations.append(of)
-            at = relations.index(of)
+            relation_check = c.without_places()
+            if relation_check not in relations:
+                relations.append(relation_check)
+            relation = relations.index(relation_check)
             self._read = [set()]
-            decided = c.decide(self)
+            decided_findings = c.decide(self)
             # A check whose findings are not decided one by one has read everything for each of them.
-            read = self._read if len(self._read) == len(decided) else [set().union(*self._read)] * len(decided)
-            for f, points in zip(decided, read, strict=True):
+            read = (
+                self._read
+                if len(self._read) == len(decided_findings)
+                else [set().union(*self._read)] * len(decided_findings)
+            )
+            for f, points in zip(decided_findings, read, strict=True):
                 self.open |= set() if f.settled else points
-            findings += [replace(f, relation=at) for f in decided]
+            findings += [replace(f, relation=relation) for f in decided_findings]
         return findings
 
     def _first(self, s: Statement) -> str:
@@ -166,7 +173,7 @@ class Judge:
         """
         runs = self.study.runs[c.runs]
         axes = [a.name for a in runs.axes if not a.disciplines]
-        named = [a for a in axes if a in c.where and not isinstance(c.where[a], dict)]
+        named_axes = [a for a in axes if a in c.where and not isinstance(c.where[a], dict)]
         if runs.name not in self._candidates:
             every = [{a: p.labels[a] for a in axes} for m in MODES for p in runs.points(m)]
             self._candidates[runs.name] = list({tuple(x.values()): x for x in every}.values())
@@ -177,12 +184,12 @@ class Judge:
         groups: dict[tuple[str, ...], list[Place]] = {}
         for x in self._candidates[runs.name]:
             if matches(x, c.where):
-                groups.setdefault(tuple(x[a] for a in named), []).append(x)
-        places: list[Place] = []
+                groups.setdefault(tuple(x[a] for a in named_axes), []).append(x)
+        chosen_places: list[Place] = []
         for group in groups.values():
             were_run = [x for x in group if tuple(x.values()) in run]
-            places += were_run or group[:1]
-        return places
+            chosen_places += were_run or group[:1]
+        return chosen_places
 
     def values(
         self, c: Measured, discipline: str, where: Place | Sequence[Place], klass: str | None = None
@@ -199,13 +206,13 @@ class Judge:
         return self.samples.get(runs.name, key, klass or c.class_, c.measure)
 
     def where_text(self, where: Mapping[str, Any], runs: str) -> str:
-        parts = []
+        texts = []
         for k, v in where.items():
             axis = next((a for a in self.study.runs[runs].axes if a.name == k), None)
             if axis is None or axis.disciplines:
                 continue
-            parts.append(f"{v} {axis.unit}".strip() if axis.name == "buffer" else f"{v} {axis.title.lower()}")
-        return ", ".join(parts)
+            texts.append(f"{v} {axis.unit}".strip() if axis.name == "buffer" else f"{v} {axis.title.lower()}")
+        return ", ".join(texts)
 
 
 def unsettled(study: Study, samples: Samples) -> set[RunsPoint]:

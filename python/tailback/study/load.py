@@ -81,13 +81,13 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
     about = read_table(About, read_toml(folder / "study.toml"), folder / "study.toml")
     safe_id(about.id, folder / "study.toml", "id")
     plan = _read_plan(folder)
-    replaced = dict(replace_disciplines or {})
-    _replace(about.id, plan.disciplines, replaced)
-    columns = Columns(plan.disciplines, plan.pairs, replaced)
-    loaded = {}
+    replacements = dict(replace_disciplines or {})
+    _replace(about.id, plan.disciplines, replacements)
+    columns = Columns(plan.disciplines, plan.pairs, replacements)
+    loaded_runs = {}
     for k in bases_first(plan.runs):
-        loaded[k] = read_runs(folder, plan.runs[k].file, k, inherit.runs_written(k, plan.runs), columns)
-    runs = {k: loaded[k] for k in plan.runs}
+        loaded_runs[k] = read_runs(folder, plan.runs[k].file, k, inherit.runs_written(k, plan.runs), columns)
+    runs = {k: loaded_runs[k] for k in plan.runs}
     code = own.code_of(folder)
     _computed(runs, code.package)
     if not plan.experiments:
@@ -97,22 +97,22 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
         for k, e in plan.experiments.items()
     ]
     source = _contents(folder, set(plan.experiments))
-    if replaced:
+    if replacements:
         experiments = [(file, e) for file, e in experiments if not e.variants]
-    seen: set[str] = set()
+    seen_names: set[str] = set()
     for file, e in experiments:
         for name_of in (e.id, *e.aliases):
-            if name_of.lower() in seen:
+            if name_of.lower() in seen_names:
                 raise StudyError(f"{file}: experiment {name_of} is declared twice")
-            seen.add(name_of.lower())
-    numbers = [(file, x) for file, part in _parts(folder, "published") for x in read_published(part, file)]
+            seen_names.add(name_of.lower())
+    published_numbers = [(file, x) for file, part in _parts(folder, "published") for x in read_published(part, file)]
     names = {"runs": list(runs), "measure": MEASURES.known_to(code.package)}
-    for file, p in numbers:
+    for file, p in published_numbers:
         _ask(p.asks(), names, f"{file}: number {p.id}")
     statements = _statements(folder, names)
     _readings_of(statements, folder / "statements.toml")
     _points_of(statements, runs, folder / "statements.toml")
-    rows_of = [p.id for _, p in numbers] + [s.id for s in statements if s.gate]
+    rows_of = [p.id for _, p in published_numbers] + [s.id for s in statements if s.gate]
     for file, e in experiments:
         outputs.check_claims(file, e, [s.id for s in statements])
     return Study(
@@ -123,10 +123,10 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
         disciplines=plan.disciplines,
         runs=runs,
         experiments=[e for _, e in experiments],
-        published=[p for _, p in numbers],
+        published=[p for _, p in published_numbers],
         statements=statements,
         chosen_after=_chosen(folder, rows_of),
-        replaced=replaced,
+        replaced=replacements,
         pairs=plan.pairs,
     )
 
@@ -137,8 +137,8 @@ def _contents(folder: Path, experiments: set[str]) -> list[Covered]:
     file = folder / "contents.toml"
     if not file.is_file():
         return []
-    items = read_table(ContentsFile, read_toml(file), file).contents
-    for item in items:
+    contents = read_table(ContentsFile, read_toml(file), file).contents
+    for item in contents:
         lost = [x for x in item.experiments if x not in experiments]
         lost += [x for x in item.files if not (folder / x).is_file()]
         if lost:
@@ -147,7 +147,7 @@ def _contents(folder: Path, experiments: set[str]) -> list[Covered]:
             raise StudyError(
                 f'{file}: no place is given for "{item.part}"; give experiments, models, files or docs, or missing'
             )
-    return items
+    return contents
 
 
 def _folder(name: str | Path) -> Path:
@@ -222,15 +222,15 @@ def _parts(folder: Path, name: str, optional: bool = True) -> list[tuple[Path, d
 
 
 def _experiment(file: Path, table: dict[str, Any], runs: dict[str, Runs], package: str) -> Experiment:
-    at = f"experiment {table.get('id', '?')}"
-    words = fill.values(table, f"{file}: {at}")
-    e = read_table(ExperimentTable, inherit.with_words(table, words, f"{file}: {at}"), file, at)
+    place = f"experiment {table.get('id', '?')}"
+    words = fill.values(table, f"{file}: {place}")
+    e = read_table(ExperimentTable, inherit.with_words(table, words, f"{file}: {place}"), file, place)
     safe_id(e.id, file, "the id of an experiment")
     names = [e.runs] if isinstance(e.runs, str) else e.runs
     for n in names:
         if n not in runs:
             raise StudyError(f'{file}: experiment {e.id} reads runs "{n}", which is not declared')
-    drawn = groups.rows(e.output, f"{at}.output", file, words)
+    output_rows = groups.rows(e.output, f"{place}.output", file, words)
     experiment = Experiment(
         id=e.id,
         item=e.item,
@@ -238,8 +238,8 @@ def _experiment(file: Path, table: dict[str, Any], runs: dict[str, Runs], packag
         text=e.text,
         runs=tuple(names),
         where=e.where,
-        output=tuple(row.table for row in drawn),
-        places=tuple(row.at for row in drawn),
+        output=tuple(row.table for row in output_rows),
+        places=tuple(row.at for row in output_rows),
         why_not=e.why_not,
         variants=e.variants,
         aliases=tuple(e.aliases),
@@ -263,12 +263,12 @@ def _points_of(statements: list[Statement], runs: dict[str, Runs], file: Path) -
     nothing."""
     for s in statements:
         for c in (c for c in (*s.checks, *s.first, *s.part_checks) if isinstance(c, Measured)):
-            for name, wanted in c.where.items():
+            for name, wanted_label in c.where.items():
                 axis = next((a for a in runs[c.runs].axes if a.name == name), None)
-                if axis is None or isinstance(wanted, dict):
+                if axis is None or isinstance(wanted_label, dict):
                     continue
                 labels = runs[c.runs].all_labels(axis)
-                for x in wanted if isinstance(wanted, list) else [wanted]:
+                for x in wanted_label if isinstance(wanted_label, list) else [wanted_label]:
                     if str(x) not in labels:
                         choices = ", ".join(labels)
                         raise StudyError(
@@ -293,14 +293,14 @@ def _computed(runs: dict[str, Runs], package: str) -> None:
 
 def _statements(folder: Path, there: dict[str, list[str]]) -> list[Statement]:
     """The written statements, and then those of the readings. Checks that everything that they need exists."""
-    parts = [(file, read_table(StatementsFile, part, file)) for file, part in _parts(folder, "statements")]
+    files = [(file, read_table(StatementsFile, file_table, file)) for file, file_table in _parts(folder, "statements")]
     statements: list[Statement] = []
-    for file, part in parts:
-        for row in groups.rows(part.statement, "statement", file):
+    for file, file_table in files:
+        for row in groups.rows(file_table.statement, "statement", file):
             statements.append(read_statement(row, file))
             _ask(statements[-1].asks(), there, str(file), row)
-    for file, part in parts:
-        for x in part.reading:
+    for file, file_table in files:
+        for x in file_table.reading:
             for s in read_otherwise(x, statements, file):
                 _ask(s.asks(), there, f"{file}: reading {x['id']}")
                 statements.append(s)
@@ -314,10 +314,10 @@ def _chosen(folder: Path, rows: list[str]) -> dict[str, str]:
         for i, table in enumerate(read_table(StatementsFile, part, file).chosen):
             t = read_table(ChosenTable, table, file, f"chosen[{i}]")
             for pattern in t.of:
-                its = fnmatch.filter(rows, pattern)
-                if not its:
+                matching_rows = fnmatch.filter(rows, pattern)
+                if not matching_rows:
                     raise StudyError(f'{file}: chosen[{i}].of = "{pattern}": no row that is judged has such an id')
-                for name in its:
+                for name in matching_rows:
                     readings[name] = f"{readings[name]}; {t.reading}" if name in readings else t.reading
     return readings
 
@@ -327,12 +327,12 @@ def _ask(
 ) -> None:
     """Checks that every needed number can be measured. The error names a key of a `row` by its place in the file."""
     for x in asked:
-        for key, wanted in (("runs", x.runs), ("measure", x.measure)):
-            if wanted in there[key]:
+        for key, wanted_name in (("runs", x.runs), ("measure", x.measure)):
+            if wanted_name in there[key]:
                 continue
-            near = difflib.get_close_matches(wanted, there[key], 1)
+            near = difflib.get_close_matches(wanted_name, there[key], 1)
             others = ", ".join(there[key]) if key == "runs" else "those of tailback and of the study's measures.py"
             hint = f'did you mean "{near[0]}"?' if near else f"there are {others or 'none'}"
-            own = row is not None and row.table.get(key) == wanted
+            own = row is not None and row.table.get(key) == wanted_name
             place = key if row is None else row.place(key) if own else f"{row.place('check')}: {key}"
-            raise StudyError(f'{where}: {place} = "{wanted}": there is none of that name; {hint}')
+            raise StudyError(f'{where}: {place} = "{wanted_name}": there is none of that name; {hint}')

@@ -104,18 +104,18 @@ class Runs:
         """The points of the mode, in order: those that a condition in `chosen` selects, or all if it is None."""
         of_cases = {name for c in self.cases for name in c.labels}
         free = [[a.point_of(mode, x) for x in a.labels(mode)] for a in self.axes if a.name not in of_cases]
-        cases = [c for c in self.cases if mode in c.modes]
+        cases_of_mode = [c for c in self.cases if mode in c.modes]
         if self.cases:
-            free.append([self._of_case(mode, c) for c in cases])
-        before = [*(self.quick_set if mode == "quick" else ()), *self.set]
+            free.append([self._of_case(mode, c) for c in cases_of_mode])
+        first_changes = [*(self.quick_set if mode == "quick" else ()), *self.set]
         points = []
         for p in product(free):
-            named = {a.name: p.labels[a.name] for a in self.axes}
-            if chosen is None or any(matches(named, w) for w in chosen):
-                user_changes = self.asked.get(tuple(named.values()), ())
-                case = next((c for c in cases if c.labels.items() <= p.labels.items()), None)
-                case_changes = case.overrides(named) if case is not None else []
-                points.append(Point(named, [*before, *p.overrides, *case_changes, *self.then, *user_changes]))
+            labels = {a.name: p.labels[a.name] for a in self.axes}
+            if chosen is None or any(matches(labels, w) for w in chosen):
+                user_changes = self.asked.get(tuple(labels.values()), ())
+                case = next((c for c in cases_of_mode if c.labels.items() <= p.labels.items()), None)
+                case_changes = case.overrides(labels) if case is not None else []
+                points.append(Point(labels, [*first_changes, *p.overrides, *case_changes, *self.then, *user_changes]))
         return points
 
     def _of_case(self, mode: str, case: Case) -> Point:

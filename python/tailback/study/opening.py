@@ -32,10 +32,16 @@ MOST = 3
 
 def sentences(verdicts: Sequence[Verdict], claims: Sequence[str]) -> list[str]:
     """The five sentences, in order; fewer only if nothing was judged."""
-    judged = [v for v in verdicts if v.gate]
-    if not judged:
+    judged_verdicts = [v for v in verdicts if v.gate]
+    if not judged_verdicts:
         return [f"Nothing of this was published: {len(verdicts)} rows are compared, none is judged."]
-    return [_all(judged), _held(judged, claims), _unmet(judged, claims), _by_kind(judged), _rests_on(verdicts)]
+    return [
+        _all(judged_verdicts),
+        _held(judged_verdicts, claims),
+        _unmet(judged_verdicts, claims),
+        _by_kind(judged_verdicts),
+        _rests_on(verdicts),
+    ]
 
 
 def _all(judged: Sequence[Verdict]) -> str:
@@ -55,10 +61,10 @@ def _anew(rows: Sequence[Verdict]) -> str:
 
 
 def _held(judged: Sequence[Verdict], claims: Sequence[str]) -> str:
-    held = _chosen([v for v in judged if v.outcome == YES], claims)
-    if not held:
+    held_claims = _chosen([v for v in judged if v.outcome == YES], claims)
+    if not held_claims:
         return "None of the sentences of the source holds here."
-    return f"What holds: {_told(held)}.{_leaning(judged, claims)}"
+    return f"What holds: {_told(held_claims)}.{_leaning(judged, claims)}"
 
 
 def _leaning(judged: Sequence[Verdict], claims: Sequence[str]) -> str:
@@ -100,28 +106,28 @@ def _by_kind(judged: Sequence[Verdict]) -> str:
         SENTENCE: "other sentences",
         ARITHMETIC: "formulas",
     }
-    parts = []
+    texts = []
     for k, c in kinds(judged).items():
         leaning = f" ({c[LEANS]} lean)" if c[LEANS] else ""
-        parts.append(f"{c[YES]} of {c[YES] + c[LEANS] + c[NO] + c[OPEN]} {words[k]}{leaning}")
-    return f"Reproduced by kind: {', '.join(parts)}."
+        texts.append(f"{c[YES]} of {c[YES] + c[LEANS] + c[NO] + c[OPEN]} {words[k]}{leaning}")
+    return f"Reproduced by kind: {', '.join(texts)}."
 
 
 def _rests_on(verdicts: Sequence[Verdict]) -> str:
-    single = [v for v in verdicts if any(c.remark.startswith(ONE_SEED) for c in v.checks)]
-    undecided = sum(v.outcome == OPEN for v in single)
-    again = [v for v in verdicts if v.words]
-    differ = sum(not v.first.startswith(v.outcome) for v in again)
-    compared = sum(not v.gate for v in verdicts)
-    parts = [f"{len(single)} {'row rests' if len(single) == 1 else 'rows rest'} on one seed"]
-    if undecided:
-        parts[0] += f", of which {undecided} ask for an order that one seed cannot give"
-    if again:
-        parts.append(
-            f"{len(again)} were read anew after a look, of which {differ} come out otherwise by the first rule"
+    one_seed = [v for v in verdicts if any(c.remark.startswith(ONE_SEED) for c in v.checks)]
+    undecided_count = sum(v.outcome == OPEN for v in one_seed)
+    rejudged = [v for v in verdicts if v.words]
+    differ = sum(not v.first.startswith(v.outcome) for v in rejudged)
+    compared_count = sum(not v.gate for v in verdicts)
+    texts = [f"{len(one_seed)} {'row rests' if len(one_seed) == 1 else 'rows rest'} on one seed"]
+    if undecided_count:
+        texts[0] += f", of which {undecided_count} ask for an order that one seed cannot give"
+    if rejudged:
+        texts.append(
+            f"{len(rejudged)} were read anew after a look, of which {differ} come out otherwise by the first rule"
         )
     chosen = sum(bool(v.chosen) for v in verdicts)
     if chosen:
-        parts.append(f"{chosen} {'rests' if chosen == 1 else 'rest'} on a reading chosen after a look")
-    parts.append(f"{compared} are compared and not judged")
-    return f"{'; '.join(parts)}."
+        texts.append(f"{chosen} {'rests' if chosen == 1 else 'rest'} on a reading chosen after a look")
+    texts.append(f"{compared_count} are compared and not judged")
+    return f"{'; '.join(texts)}."

@@ -154,28 +154,31 @@ _MEASURES = ("measure", "measures", "most", "shows", "knee")
 def check(file: Path, e: Experiment, runs: Mapping[str, Runs], package: str) -> None:
     """Raises StudyError, with file, experiment, output, value and remedy, for an output that could not be made.
     `package` is the package of the study's own code."""
-    for at, o in zip(e.places, e.output, strict=True):
-        where = f"{file}: {at}"
-        if "kind" not in o:
+    for place, output in zip(e.places, e.output, strict=True):
+        where = f"{file}: {place}"
+        if "kind" not in output:
             raise StudyError(f'{where}: the key "kind" is missing; add kind = ...')
-        kind = o["kind"]
+        kind = output["kind"]
         _known(f"{where}.kind", [kind], KINDS.known_to(package))
-        read_table(KINDS[kind], o, file, at)
+        read_table(KINDS[kind], output, file, place)
         for key in _MEASURES:
-            if key in o:
-                _known(f"{where}.{key}", _words(o[key]), MEASURES.known_to(package))
+            if key in output:
+                _known(f"{where}.{key}", _words(output[key]), MEASURES.known_to(package))
         if kind == "cells":
-            _known(f"{where}.metrics", o["metrics"], METRICS)
-        if kind == "curves" and "measure" not in o and "measures" not in o:
+            _known(f"{where}.metrics", output["metrics"], METRICS)
+        if kind == "curves" and "measure" not in output and "measures" not in output:
             raise StudyError(f'{where}: it draws nothing; add measure = "..." or measures = [...]')
-        _known(f"{where}.runs", _words(o.get("runs", ())), runs)
+        _known(f"{where}.runs", _words(output.get("runs", ())), runs)
         points = [
-            (runs[n], p) for n in _words(o.get("runs", e.runs)) for m in MODES for p in runs[n].points(m, [e.where])
+            (runs[n], p)
+            for n in _words(output.get("runs", e.runs))
+            for m in MODES
+            for p in runs[n].points(m, [e.where])
         ]
         axes = {a.name for r, _ in points for a in r.axes}
         for key in KINDS[kind].AXES:
-            _known(f"{where}.{key}", _words(o.get(key, ())), axes)
-        _narrowed(f"{where}.where", o.get("where") or {}, points, axes)
+            _known(f"{where}.{key}", _words(output.get(key, ())), axes)
+        _narrowed(f"{where}.where", output.get("where") or {}, points, axes)
 
 
 def check_claims(file: Path, e: Experiment, statements: Iterable[str]) -> None:

@@ -119,18 +119,18 @@ def _bring(package: str, rooms: tuple[str, ...]) -> None:
 
 def _import(package: str, name: str, file: Path) -> None:
     """Import a module, and note its registered entries. A module that fails leaves no entries behind."""
-    before = [dict(r) for r in REGISTRIES]
+    registries_before = [dict(r) for r in REGISTRIES]
     modules = set(sys.modules)
     try:
         importlib.import_module(name)
     except Exception as e:
-        for r, entries in zip(REGISTRIES, before, strict=True):
+        for r, entries in zip(REGISTRIES, registries_before, strict=True):
             r.clear()
             r.update(entries)
         for other in [m for m in sys.modules if m.startswith(f"{package}.") and m not in modules]:
             del sys.modules[other]
         raise StudyError(_told(e, file)) from e
-    for r, entries in zip(REGISTRIES, before, strict=True):
+    for r, entries in zip(REGISTRIES, registries_before, strict=True):
         r.brought |= {entry: package for entry in r if entry not in entries}
 
 
@@ -139,7 +139,7 @@ def _told(e: Exception, file: Path) -> str:
     if isinstance(e, SyntaxError):
         return f"{e.filename}:{e.lineno}: {e.msg}; correct the Python of this study"
     lines = [f.lineno for f in traceback.extract_tb(e.__traceback__) if f.filename == str(file)]
-    at = f"{file}:{lines[-1]}" if lines else f"{file}"
+    place = f"{file}:{lines[-1]}" if lines else f"{file}"
     twice = isinstance(e, ValueError) and " are called " in str(e)
     remedy = "give this one another name" if twice else "correct the Python of this study"
-    return f"{at}: {e if twice else f'{type(e).__name__}: {e}'}; {remedy}"
+    return f"{place}: {e if twice else f'{type(e).__name__}: {e}'}; {remedy}"

@@ -46,10 +46,10 @@ def used(study: Study) -> dict[tuple[str, str], list[tuple[str, dict[str, Any]]]
                 continue
             for family, table in _models(scenario):
                 parameters = {k: v for k, v in table.items() if k != "kind"}
-                entry = (runs.scenario.stem, parameters)
+                use = (runs.scenario.stem, parameters)
                 places = places_of.setdefault((family, table["kind"]), [])
-                if entry not in places:
-                    places.append(entry)
+                if use not in places:
+                    places.append(use)
     return places_of
 
 
@@ -58,12 +58,12 @@ def _models(x: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     if not isinstance(x, dict):
         return
     for k, v in x.items():
-        for entry in v if isinstance(v, list) else [v]:
-            if k in _PLACES and isinstance(entry, str | dict):
-                table = {"kind": entry} if isinstance(entry, str) else entry
+        for model in v if isinstance(v, list) else [v]:
+            if k in _PLACES and isinstance(model, str | dict):
+                table = {"kind": model} if isinstance(model, str) else model
                 if "kind" in table:
                     yield _PLACES[k], table
-            yield from _models(entry)
+            yield from _models(model)
 
 
 def rows(study: Study) -> list[list[str]]:
@@ -75,13 +75,13 @@ def rows(study: Study) -> list[list[str]]:
     for (family, kind), places in sorted(used(study).items(), key=lambda x: (order.index(x[0][0]), x[0][1])):
         model = next(m for m in json.loads(_core.describe_json(kind)) if m["family"] == family)
         for p in model["parameters"]:
-            values: dict[str, dict[str, None]] = {}
+            scenarios_of_value: dict[str, dict[str, None]] = {}
             for scenario, parameters in places:
-                values.setdefault(_plain(parameters.get(p["name"], p["default"])), {})[scenario] = None
-            if len(values) == 1:
-                text = next(iter(values))
+                scenarios_of_value.setdefault(_plain(parameters.get(p["name"], p["default"])), {})[scenario] = None
+            if len(scenarios_of_value) == 1:
+                text = next(iter(scenarios_of_value))
             else:
-                text = "; ".join(f"{v} ({_short(list(s))})" for v, s in values.items())
+                text = "; ".join(f"{v} ({_short(list(s))})" for v, s in scenarios_of_value.items())
             table_rows.append([kind, p["name"], text, _plain(p["default"]), p.get("source", ""), p["doc"]])
     return table_rows
 

@@ -44,58 +44,60 @@ def with_asked(study: Study, asked: Sequence[str], experiments: list[Experiment]
 
     Raises `ScenarioError` for a value that is not allowed and for a key that no scenario has, before anything is run.
     """
-    needed = study.needs(experiments)
+    needed_runs = study.needs(experiments)
     runs, lines = dict(study.runs), []
-    taken: set[str] = set()
-    refused: dict[str, Exception] = {}
+    taken_overrides: set[str] = set()
+    refusals: dict[str, Exception] = {}
     for name, r in study.runs.items():
-        if name not in needed:
+        if name not in needed_runs:
             # This set is not run, and may be impossible to run: a discipline that replaces another may not have the
             # parameters that the set changes.
             continue
         if r.scenario is None:
             lines.append(f"--set changes nothing in {name}, which is computed without packets")
             continue
-        fixed = {o: f"its axis {axis} sets it" for o in asked if (axis := _axis_of(r, o)) is not None}
+        fixed_overrides = {o: f"its axis {axis} sets it" for o in asked if (axis := _axis_of(r, o)) is not None}
         points = {p.key: p for m in dict.fromkeys((mode, "quick")) for p in r.points(m)}
-        chosen = {p.key for p in r.points(mode, needed[name])}
-        at: dict[tuple[str, ...], tuple[str, ...]] = {}
-        missed = dict.fromkeys(asked, 0)
+        chosen = {p.key for p in r.points(mode, needed_runs[name])}
+        overrides_at: dict[tuple[str, ...], tuple[str, ...]] = {}
+        missed_points = dict.fromkeys(asked, 0)
         for key, point in points.items():
-            wanted = [o for o in asked if o not in fixed]
-            applied, errors = _there(as_text(r.scenario), point, wanted)
-            at[key] = tuple(applied)
-            refused |= errors
+            wanted = [o for o in asked if o not in fixed_overrides]
+            applied_overrides, errors = _there(as_text(r.scenario), point, wanted)
+            overrides_at[key] = tuple(applied_overrides)
+            refusals |= errors
             if key in chosen:
-                taken |= set(applied)
+                taken_overrides |= set(applied_overrides)
                 for o in asked:
-                    missed[o] += o not in applied
-        runs[name] = replace(r, asked=at)
-        for o, n in missed.items():
+                    missed_points[o] += o not in applied_overrides
+        runs[name] = replace(r, asked=overrides_at)
+        for o, n in missed_points.items():
             if n:
                 where = "" if n == len(chosen) else f" at {n} of {len(chosen)} points"
-                lines.append(f"--set {o} is not applied to {name}{where}: {fixed.get(o, 'no such key there')}")
+                lines.append(
+                    f"--set {o} is not applied to {name}{where}: {fixed_overrides.get(o, 'no such key there')}"
+                )
     for o in asked:
-        if o not in taken:
-            raise refused.get(o) or StudyError(f"--set {o} is applied nowhere: {'; '.join(lines)}")
+        if o not in taken_overrides:
+            raise refusals.get(o) or StudyError(f"--set {o} is applied nowhere: {'; '.join(lines)}")
     return replace(study, runs=runs), lines
 
 
 def _there(text: tuple[str, Kind, str], point: Point, asked: list[str]) -> tuple[list[str], dict[str, Exception]]:
     """The changes whose key this point's scenario has, and the errors of the others."""
-    applied: list[str] = []
+    applied_overrides: list[str] = []
     errors: dict[str, Exception] = {}
     for o in asked:
         try:
-            _core.load(*text, [*point.overrides, *applied, o])
+            _core.load(*text, [*point.overrides, *applied_overrides, o])
         except _core.ScenarioError as e:
             # If a value contradicts another one, the next change may correct this. All changes together are read below.
             if all(p["code"] in _NOT_THERE for p in e.problems):
                 errors[o] = e
                 continue
-        applied.append(o)
-    _core.load(*text, [*point.overrides, *applied])
-    return applied, errors
+        applied_overrides.append(o)
+    _core.load(*text, [*point.overrides, *applied_overrides])
+    return applied_overrides, errors
 
 
 def _axis_of(runs: Runs, change: str) -> str | None:

@@ -46,7 +46,7 @@ def reproduce(
     command: str = "",
 ) -> Reproduction:
     """Runs the points that are not stored yet, decides every verdict, and writes the folder `out`."""
-    started = time.monotonic()
+    begin_s = time.monotonic()
     mode = how.mode
     experiments = experiments or study.experiments
     out = Path(out) if out else Path("out") / study.id
@@ -58,7 +58,7 @@ def reproduce(
         how.announce("; ".join(ahead.lines(how.jobs)))
     samples, spent = course.run(work, wanted(study, experiments), how.progress, partial(unsettled, study))
     # Some rows may have needed more seeds than were announced.
-    runs, reused = work.counted()
+    runs, reused_runs = work.counted()
     verdicts = Judge(study, samples).all({e.id for e in experiments})
     before = Drawn(out, how.figures) if how.figures is not None else None
     sections = [_section(study, e, mode, samples, out, before) for e in experiments]
@@ -75,9 +75,9 @@ def reproduce(
         verdicts=verdicts,
         sections=sections,
         runs=runs,
-        reused=reused,
+        reused=reused_runs,
         seeds=min(counts) if counts else 0,
-        seconds=time.monotonic() - started,
+        seconds=time.monotonic() - begin_s,
         spent=spent,
         stored_in=work.files(),
         failed=samples.failed,

@@ -30,33 +30,35 @@ def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], column
 
     A set that is `like` another one is already merged with it here.
     """
-    at = f"runs.{name}"
-    t = read_table(RunsTable, table, file, at)
+    place = f"runs.{name}"
+    t = read_table(RunsTable, table, file, place)
     scenario = None
     if not t.compute:
         scenario = folder / t.scenario
         if not scenario.is_file():
-            raise StudyError(f"{file}, [{at}]: scenario {scenario} is not there as a file; name one beside the study")
-    tables = {k: read_table(AxisTable, v, file, f"{at}.axis.{k}") for k, v in t.axis.items()}
+            raise StudyError(
+                f"{file}, [{place}]: scenario {scenario} is not there as a file; name one beside the study"
+            )
+    tables = {k: read_table(AxisTable, v, file, f"{place}.axis.{k}") for k, v in t.axis.items()}
     of_pairs = [a for a in tables.values() if a.pairs is not None]
-    case_tables = [read_table(CaseTable, c, file, f"{at}.case[{i}]") for i, c in enumerate(t.case)]
-    cases = [_case(f"{file}, [{at}], case[{i}]", c, of_pairs, columns) for i, c in enumerate(case_tables)]
-    axes = [_axis(f"{file}, [{at}], axis {k}", k, a, cases, columns) for k, a in tables.items()]
+    case_tables = [read_table(CaseTable, c, file, f"{place}.case[{i}]") for i, c in enumerate(t.case)]
+    cases = [_case(f"{file}, [{place}], case[{i}]", c, of_pairs, columns) for i, c in enumerate(case_tables)]
+    axes = [_axis(f"{file}, [{place}], axis {k}", k, a, cases, columns) for k, a in tables.items()]
     for x in axes if scenario is not None else ():
         # An axis with a single value only names the whole set.
         named = any(x.name in c.labels for c in cases) or all(len(v) < 2 for v in x.values.values())
         if not (x.paths or any(x.changes.values()) or named):
             key = "roles = { ... }" if x.disciplines else "paths = [...]"
             raise StudyError(
-                f"{file}, [{at}], axis {x.name}: it changes nothing; add {key}, where in the scenario it stands"
+                f"{file}, [{place}], axis {x.name}: it changes nothing; add {key}, where in the scenario it stands"
             )
     contradiction = clash(axes)
     if contradiction is not None:
-        raise StudyError(f"{file}, [{at}]: {contradiction}")
+        raise StudyError(f"{file}, [{place}]: {contradiction}")
     if wrong := [m for m, n in t.first_seeds.items() if not 2 <= n <= t.seeds.get(m, 0)]:
         raise StudyError(
-            f"{file}, [{at}]: first_seeds.{wrong[0]} = {t.first_seeds[wrong[0]]}; an interval takes at least 2 seeds, "
-            f"and there are {t.seeds.get(wrong[0], 0)}"
+            f"{file}, [{place}]: first_seeds.{wrong[0]} = {t.first_seeds[wrong[0]]}; an interval takes at least 2 "
+            f"seeds, and there are {t.seeds.get(wrong[0], 0)}"
         )
     cost: dict[str, float] = dict.fromkeys(MODES, 0.0)
     if isinstance(t.cost_s, dict):
@@ -146,12 +148,12 @@ def _pairs(where: str, axis: AxisTable, names: list[str], columns: Columns) -> d
     for name in names:
         if name not in columns.pairs:
             raise StudyError(f"{where}: there is no [pair.{name}]; there are {', '.join(columns.pairs)}")
-        pair = columns.pairs[name]
-        if pair.queue not in columns.disciplines:
+        pair_keys = columns.pairs[name]
+        if pair_keys.queue not in columns.disciplines:
             raise StudyError(f"{where}: pair {name} needs queue = one of {', '.join(columns.disciplines)}")
-        own = {"queue": columns.disciplines[pair.queue].queue, **pair.roles}
-        changes = _changes(axis, pair, own, columns)
-        changes_of[name] = tuple(changes + _changes(axis, pair, axis.with_.get(name, {}), columns))
+        own = {"queue": columns.disciplines[pair_keys.queue].queue, **pair_keys.roles}
+        changes = _changes(axis, pair_keys, own, columns)
+        changes_of[name] = tuple(changes + _changes(axis, pair_keys, axis.with_.get(name, {}), columns))
     return changes_of
 
 

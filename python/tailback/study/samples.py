@@ -56,10 +56,10 @@ class Samples:
 
     def view(self, runs: str, key: tuple[str, ...], replication: int = 0) -> RunView | None:
         """One stored run; None if it was not run."""
-        entry = self.stored.get((runs, key))
-        if entry is None or replication >= len(entry[2]):
+        stored_point = self.stored.get((runs, key))
+        if stored_point is None or replication >= len(stored_point[2]):
             return None
-        of, labels, stored = entry
+        of, labels, stored = stored_point
         seed, source = stored[replication]
         return view_of(of, labels, seed, source)
 

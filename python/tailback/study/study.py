@@ -63,8 +63,8 @@ class Study:
 
     def needs(self, experiments: list[Experiment]) -> dict[str, list[dict[str, Any]]]:
         """The sets of runs that some experiments read, with the conditions of the needed points."""
-        needed: dict[str, list[dict[str, Any]]] = {}
+        places_of_runs: dict[str, list[dict[str, Any]]] = {}
         for e in experiments:
             for name in e.runs:
-                needed.setdefault(name, []).append(e.where)
-        return needed
+                places_of_runs.setdefault(name, []).append(e.where)
+        return places_of_runs

@@ -48,12 +48,12 @@ class OverSeeds:
 def seeds_of(missed: np.ndarray) -> str:
     """The numbers of these seeds, from 1 on: "seeds 1 4" or "all seeds"; empty if there is one seed or no seed misses
     the limit."""
-    at = np.flatnonzero(missed)
-    if len(missed) < 2 or not len(at):
+    missed_seeds = np.flatnonzero(missed)
+    if len(missed) < 2 or not len(missed_seeds):
         return ""
-    if len(at) == len(missed):
+    if len(missed_seeds) == len(missed):
         return "all seeds"
-    return f"seed{'s' if len(at) > 1 else ''} {' '.join(str(i + 1) for i in at)}"
+    return f"seed{'s' if len(missed_seeds) > 1 else ''} {' '.join(str(i + 1) for i in missed_seeds)}"
 
 
 def half_width(x: Sequence[float] | np.ndarray) -> float:

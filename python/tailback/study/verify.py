@@ -164,16 +164,16 @@ def check_version(b: bundle.Bundle) -> None:
 
 def verify(folder: Path, p: BundledStudy, how: Repeat) -> Found:
     """Run a study of a bundle again, and compare. Only the jobs and the progress of `how` are used."""
-    study, result, again = _begun(p)
-    if not again:
+    study, result, experiments = _begun(p)
+    if not experiments:
         return result
     theirs = folder / p.folder
     with tempfile.TemporaryDirectory(prefix="tailback-verify-") as d:
         ours = Path(d) / p.study
-        reproduce(study, again, _as_bundled(p, how), ours, command="verify")
+        reproduce(study, experiments, _as_bundled(p, how), ours, command="verify")
         _runs(ours / "runs", theirs / "runs", result)
         _answers(ours / "runs", theirs / "runs", result)
-        _texts(ours, theirs, again, result)
+        _texts(ours, theirs, experiments, result)
     return result
 
 
@@ -187,34 +187,34 @@ class Sample:
 
 def look(folder: Path, p: BundledStudy, sample: Sample, how: Repeat) -> Found:
     """Repeat some runs of a study of a bundle, and make its tables and verdicts anew from the stored runs."""
-    study, result, again = _begun(p)
-    if not again:
+    study, result, experiments = _begun(p)
+    if not experiments:
         return result
     theirs = folder / p.folder
     with tempfile.TemporaryDirectory(prefix="tailback-verify-") as d:
-        drawn, made_again = Path(d) / "drawn", Path(d) / p.study
+        drawn_folder, made_again = Path(d) / "drawn", Path(d) / p.study
         how = _as_bundled(p, how)
-        changed = with_asked(study, p.overrides, again, p.mode)[0] if p.overrides else study
-        bundled = Work(changed, again, how, theirs)
-        bundled.settle(partial(unsettled, changed))
-        needed = [i for i in range(len(bundled.jobs)) if i not in bundled.spare]
-        result.of = len(needed)
-        missing = _missing(bundled, theirs / "runs", needed)
-        work = Work(changed, again, how, drawn)
-        work.only(random.Random(f"{sample.seed} {p.study}").sample(needed, min(sample.runs, result.of)))
+        changed_study = with_asked(study, p.overrides, experiments, p.mode)[0] if p.overrides else study
+        bundled_work = Work(changed_study, experiments, how, theirs)
+        bundled_work.settle(partial(unsettled, changed_study))
+        needed_jobs = [i for i in range(len(bundled_work.jobs)) if i not in bundled_work.spare]
+        result.of = len(needed_jobs)
+        missing_runs = _missing(bundled_work, theirs / "runs", needed_jobs)
+        work = Work(changed_study, experiments, how, drawn_folder)
+        work.only(random.Random(f"{sample.seed} {p.study}").sample(needed_jobs, min(sample.runs, result.of)))
         # Every drawn run is done, also a run of a later seed that a row needed.
         work.spare.clear()
         course.run(work, {}, how.progress)
-        _runs(drawn / "runs", theirs / "runs", result)
-        _answers(drawn / "runs", theirs / "runs", result)
-        if missing:
+        _runs(drawn_folder / "runs", theirs / "runs", result)
+        _answers(drawn_folder / "runs", theirs / "runs", result)
+        if missing_runs:
             # Tables from some of the runs cannot equal those from all of them.
-            result.differences += missing
+            result.differences += missing_runs
             return result
         _fits(theirs / "runs", Path(d))
         shutil.copytree(theirs / "runs", made_again / "runs", ignore=shutil.ignore_patterns("lock"))
-        reproduce(study, again, replace(how, progress=None, announce=None), made_again, command="verify")
-        _texts(made_again, theirs, again, result)
+        reproduce(study, experiments, replace(how, progress=None, announce=None), made_again, command="verify")
+        _texts(made_again, theirs, experiments, result)
     return result
 
 

@@ -61,10 +61,10 @@ def word(name: str) -> LimitWord:
 
 def said(sentence: str) -> list[str]:
     """The words of the table that are in a sentence, outside of brackets."""
-    rest, names = _OURS.sub("", sentence), []
+    sentence_left, names = _OURS.sub("", sentence), []
     forms = [(form, name) for name, w in words().items() for form in w.forms]
     for form, name in sorted(forms, key=lambda f: -len(f[0])):
-        rest, n = re.subn(rf"\b{form}\b", "", rest)
+        sentence_left, n = re.subn(rf"\b{form}\b", "", sentence_left)
         names += [name] * bool(n)
     return list(dict.fromkeys(names))
 

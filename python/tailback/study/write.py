@@ -65,22 +65,22 @@ class Reproduction:
 
 def write(r: Reproduction, overrides: list[str], command: str) -> None:
     """Writes study.json, the verdicts as JSON, CSV and Markdown, and the report."""
-    told = _told(r, overrides, command)
+    contents = _told(r, overrides, command)
     (r.out / "scenarios").mkdir(exist_ok=True)
-    for name, text in told.scenarios.items():
+    for name, text in contents.scenarios.items():
         write_text(r.out / "scenarios" / name, text)
-    write_text(r.out / NAME, told.text())
+    write_text(r.out / NAME, contents.text())
     verdicts = {
-        "study": told.study.id,
-        "mode": told.mode,
-        "count": told.count,
-        "kinds": told.kinds,
-        "verdicts": [v.as_dict() for v in told.verdicts],
+        "study": contents.study.id,
+        "mode": contents.mode,
+        "count": contents.count,
+        "kinds": contents.kinds,
+        "verdicts": [v.as_dict() for v in contents.verdicts],
     }
     write_text(r.out / "verdicts.json", json.dumps(verdicts, indent=1, ensure_ascii=False))
     rows = [[getattr(v, attribute) for _, attribute in COLUMNS] for v in r.verdicts]
     write_csv(r.out / "verdicts.csv", [[name for name, _ in COLUMNS], *rows])
-    write_text(r.out / "verdicts.md", markdown.verdicts(told))
+    write_text(r.out / "verdicts.md", markdown.verdicts(contents))
     report.write(r.out)
 
 

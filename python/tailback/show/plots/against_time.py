@@ -74,7 +74,7 @@ def series(
     `names` are the disciplines whose colours the lines have. `halves` are the half-widths of the values' intervals, for
     a band.
     """
-    many = len(lines) > 8
+    has_many = len(lines) > 8
     fig, axes = grid(6.8, 2.9)
     ax = axes[0][0]
     for i, (label, t, v) in enumerate(lines):
@@ -83,13 +83,13 @@ def series(
             t,
             v,
             color=k.colour,
-            linestyle="-" if many else k.line,
-            linewidth=0.5 if many else 1.1,
-            alpha=0.6 if many else 1.0,
+            linestyle="-" if has_many else k.line,
+            linewidth=0.5 if has_many else 1.1,
+            alpha=0.6 if has_many else 1.0,
             label=named(label),
             drawstyle="steps-post" if steps else "default",
         )
-        if not many and i < len(halves) and halves[i] is not None:
+        if not has_many and i < len(halves) and halves[i] is not None:
             values, half = np.asarray(v, float), np.nan_to_num(np.asarray(halves[i], float))
             low = values - half if np.nanmin(values) < 0 else np.maximum(values - half, 0.0)
             ax.fill_between(t, low, values + half, color=k.colour, alpha=0.16, linewidth=0)
@@ -98,8 +98,8 @@ def series(
     ax.set_xlabel("time (s)")
     ax.set_ylabel(ylabel)
     ax.margins(x=0.01)
-    if len(lines) > 1 and not many:
+    if len(lines) > 1 and not has_many:
         legend(fig, {str(x.get_label()): x for x in ax.lines}, "outside upper left", most=3, title=legend_title)
-    elif many:
+    elif has_many:
         ax.set_title(f"{len(lines)} series", color=GREY, fontweight="normal")
     return fig

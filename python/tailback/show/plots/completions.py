@@ -45,26 +45,28 @@ def completions(panels: Sequence[Completions], why_none: str = "nothing to draw:
         for ax in axes[0]:
             nothing(ax, why_none)
         return fig
-    for (left, right), panel in zip(axes, panels, strict=True):
+    for (time_axes, right), panel in zip(axes, panels, strict=True):
         sizes, times = np.asarray(panel.sizes, float), np.asarray(panel.times, float)
-        done = np.isfinite(times)
-        if not done.any():
-            for ax in (left, right):
+        is_done = np.isfinite(times)
+        if not is_done.any():
+            for ax in (time_axes, right):
                 nothing(ax, "nothing to draw: nothing was completed")
-            left.set_title(panel.title)
+            time_axes.set_title(panel.title)
             continue
-        shown = np.flatnonzero(done)[:: 1 + int(done.sum()) // MOST_POINTS]
-        left.scatter(sizes[shown], times[shown], s=3, color=GREY, alpha=0.45, linewidths=0, zorder=2, rasterized=True)
+        shown = np.flatnonzero(is_done)[:: 1 + int(is_done.sum()) // MOST_POINTS]
+        time_axes.scatter(
+            sizes[shown], times[shown], s=3, color=GREY, alpha=0.45, linewidths=0, zorder=2, rasterized=True
+        )
         for i, (name, low, high) in enumerate(panel.classes):
             in_class = (sizes > low) & (sizes <= high)
-            if not (in_class & done).any():
+            if not (in_class & is_done).any():
                 continue
             k = look("", i)
             ends = [max(low, sizes[in_class].min()), min(high, sizes[in_class].max())]
             if ends[0] == ends[1]:
                 ends = [ends[0] / 1.2, ends[1] * 1.2]
-            left.plot(ends, [np.median(times[in_class & done])] * 2, color=k.colour, linewidth=2.2, zorder=3)
-            x = np.sort(times[in_class & done])
+            time_axes.plot(ends, [np.median(times[in_class & is_done])] * 2, color=k.colour, linewidth=2.2, zorder=3)
+            x = np.sort(times[in_class & is_done])
             share = np.arange(1, len(x) + 1) / in_class.sum()
             label = f"{name} ({int(in_class.sum()):,})"
             right.step(
@@ -75,13 +77,13 @@ def completions(panels: Sequence[Completions], why_none: str = "nothing to draw:
                 linestyle=k.line,
                 label=label,
             )
-        for ax in (left, right):
+        for ax in (time_axes, right):
             ax.set_xscale("log")
-        left.set_yscale("log")
-        _decades(left, "x", _bytes)
-        _decades(left, "y", _seconds)
+        time_axes.set_yscale("log")
+        _decades(time_axes, "x", _bytes)
+        _decades(time_axes, "y", _seconds)
         _decades(right, "x", _seconds)
-        left.set(title=panel.title, xlabel="size", ylabel=TIME)
+        time_axes.set(title=panel.title, xlabel="size", ylabel=TIME)
         right.set(xlabel=TIME, ylabel="share completed", ylim=(0, 1.02))
         # The legend is beside or below the frame, because curves of a distribution fill the whole frame.
         place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}

@@ -79,8 +79,8 @@ def curves(
         for i, c in enumerate(panel.curves):
             k = look(c.name, i)
             order = np.argsort(np.asarray(c.x, float))
-            at, values = np.asarray(c.x, float)[order], np.asarray(c.y, float)[order]
-            finite = np.where(np.isfinite(values), values, np.nan)
+            at, ys = np.asarray(c.x, float)[order], np.asarray(c.y, float)[order]
+            finite = np.where(np.isfinite(ys), ys, np.nan)
             line = ax.plot(
                 at,
                 finite,
@@ -98,11 +98,11 @@ def curves(
                 if np.any(h > 0):
                     low = finite - h if signed or np.nanmin(finite) < 0 else np.maximum(finite - h, 0.0)
                     ax.fill_between(at, low, finite + h, color=k.colour, alpha=0.16, linewidth=0, zorder=2)
-            if limits is not None and len(high := at[~np.isnan(values) & (values > limits[1])]):
+            if limits is not None and len(beyond := at[~np.isnan(ys) & (ys > limits[1])]):
                 # Values above the frame are marked at its upper edge.
                 ax.plot(
-                    high,
-                    np.full(len(high), limits[1]),
+                    beyond,
+                    np.full(len(beyond), limits[1]),
                     linestyle="none",
                     marker=k.marker,
                     color=k.colour,

@@ -45,7 +45,7 @@ def delays(results: Any, what: str, /, **where: str) -> Drawing:
     quantity, _, name = what.rstrip("]").partition("[")
     if quantity not in QUANTITIES:
         raise ValueError(f'there is no delay "{quantity}"; there are {", ".join(QUANTITIES)}')
-    of, mean = QUANTITIES[quantity]
+    object_kind, mean = QUANTITIES[quantity]
     runs = PlanRuns.of(results, where)
     unknown = [k for k in where if k not in runs.labels]
     if unknown:
@@ -57,28 +57,28 @@ def delays(results: Any, what: str, /, **where: str) -> Drawing:
     for i, at in enumerate(points.values()):
         place[at] = i
     sums = _Sums(len(points), place)
-    things: dict[str, None] = {}
+    objects_there: dict[str, None] = {}
     for piece in pieces(results, "delays", ["run", "what", "quantity", "to_s", "packets"]):
         chosen = piece["quantity"] == quantity
-        things |= dict.fromkeys(piece["what"][chosen].tolist())
+        objects_there |= dict.fromkeys(piece["what"][chosen].tolist())
         if name:
-            chosen &= piece["what"] == f"{of}.{name}"
+            chosen &= piece["what"] == f"{object_kind}.{name}"
         sums.add(*(piece[k][chosen] for k in ("run", "what", "to_s", "packets")))
     if not sums.by:
-        _say_why(quantity, of, name, list(things))
+        _say_why(quantity, object_kind, name, list(objects_there))
     several = len(sums.by) > 1
-    varying = [i for i in range(len(runs.labels)) if len({k[i] for k in points}) > 1]
+    varying_labels = [i for i in range(len(runs.labels)) if len({k[i] for k in points}) > 1]
     lines = {}
     for thing, sum_of in sums.by.items():
         for i, k in enumerate(points):
-            line = (*(k[j] for j in varying), *([thing.partition(".")[2]] if several else []))
+            line = (*(k[j] for j in varying_labels), *([thing.partition(".")[2]] if several else []))
             distribution = _line(sum_of, i)
             if distribution is not None:
                 lines[line] = distribution
     if len(lines) > MOST:
         raise ValueError(f"that makes {len(lines)} lines; choose one by {quantity}[NAME], or some by --where")
     title = f"{mean.quantity} of {name}" if name else mean.quantity
-    named = ", ".join(titles_of(results).get(runs.labels[i], runs.labels[i]) for i in varying)
+    named = ", ".join(titles_of(results).get(runs.labels[i], runs.labels[i]) for i in varying_labels)
     return _figure(lines, title, named)
 
 
@@ -124,23 +124,23 @@ class _Sums:
 
     def add(self, run: np.ndarray, what: np.ndarray, to_s: np.ndarray, packets: np.ndarray) -> None:
         """Adds the rows of whole runs."""
-        for thing in dict.fromkeys(what.tolist()):
-            of_thing = what == thing
-            of, number = np.unique(run[of_thing].astype(np.int64), return_inverse=True)
-            counts = np.zeros((len(of), len(self.grid)))
+        for object_name in dict.fromkeys(what.tolist()):
+            of_thing = what == object_name
+            run_numbers, run_of_row = np.unique(run[of_thing].astype(np.int64), return_inverse=True)
+            counts = np.zeros((len(run_numbers), len(self.grid)))
             bins = np.searchsorted(self.grid, to_s[of_thing] * (1 - 1e-9))
-            np.add.at(counts, (number, bins), packets[of_thing].astype(float))
+            np.add.at(counts, (run_of_row, bins), packets[of_thing].astype(float))
             share = np.cumsum(counts, axis=1)
             share /= share[:, -1:]
-            keep = self.place[of] >= 0
+            keep = self.place[run_numbers] >= 0
             total, squares, n = self.by.setdefault(
-                thing,
+                object_name,
                 (self._empty(), self._empty(), np.zeros(self.points)),
             )
-            at = self.place[of][keep]
-            np.add.at(total, at, share[keep])
-            np.add.at(squares, at, share[keep] ** 2)
-            np.add.at(n, at, 1)
+            points_of_rows = self.place[run_numbers][keep]
+            np.add.at(total, points_of_rows, share[keep])
+            np.add.at(squares, points_of_rows, share[keep] ** 2)
+            np.add.at(n, points_of_rows, 1)
 
 
 def _line(sums: Shares, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -165,9 +165,9 @@ def _figure(lines: Mapping[Name, tuple[np.ndarray, np.ndarray, np.ndarray]], tit
     least = high / 1e4 if log else 0.0
     unit = shown("s", [high])
     factor = 1.0 if log else unit.factor
-    looked = looks(list(lines))
+    looks_of = looks(list(lines))
     curves = []
     for k, (x, share, half) in lines.items():
         at = np.maximum(x, least) * factor
-        curves.append(Cumulative(looked[k], ", ".join(k) or title, at, share, half))
+        curves.append(Cumulative(looks_of[k], ", ".join(k) or title, at, share, half))
     return cumulative(curves, title if log else label(title, unit.unit), "packets", seconds=log, legend_title=named)

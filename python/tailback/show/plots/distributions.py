@@ -78,13 +78,20 @@ def distributions(
     positive = [v for _, _, given in lines for v in np.asarray(given, float) if np.isfinite(v) and v > 0]
     least = max(min(positive, default=1e-6), aside[0] / 1000 if aside else 0.0) if seconds else -np.inf
     for i, (name, label, given) in enumerate(lines):
-        values = np.sort(np.asarray(given, float))
-        values = np.maximum(values[np.isfinite(values)], least)
-        if not len(values):
+        sorted_values = np.sort(np.asarray(given, float))
+        sorted_values = np.maximum(sorted_values[np.isfinite(sorted_values)], least)
+        if not len(sorted_values):
             continue
         k = look(name, i)
-        share = np.arange(1, len(values) + 1) / len(values)
-        ax.step([values[0], *values], [0.0, *share], where="post", color=k.colour, linestyle=k.line, label=named(label))
+        share = np.arange(1, len(sorted_values) + 1) / len(sorted_values)
+        ax.step(
+            [sorted_values[0], *sorted_values],
+            [0.0, *share],
+            where="post",
+            color=k.colour,
+            linestyle=k.line,
+            label=named(label),
+        )
         curves += 1
     if not curves:
         nothing(ax, why_none or "nothing to draw: there are no values")

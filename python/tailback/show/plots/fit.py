@@ -25,12 +25,12 @@ def fit(fig: Figure) -> None:
     frames = [ax for ax in fig.axes if ax.axison]
     for _ in range(2):
         fig.draw_without_rendering()
-        wrapped = [ax for ax in frames if _wrap_all(ax)]
-        if wrapped:
+        wrapped_axes = [ax for ax in frames if _wrap_all(ax)]
+        if wrapped_axes:
             fig.draw_without_rendering()
         thinned = [ax for ax in frames if _thin(fig, ax)]
         # A wrapped label leaves less room for the frames, so other labels may have to be wrapped too.
-        if not wrapped and not thinned:
+        if not wrapped_axes and not thinned:
             return
     fig.draw_without_rendering()
 
@@ -60,7 +60,7 @@ def _below(fig: Figure) -> None:
         box.remove()
     fig.legends.clear()
     for columns in range(min(len(handles), 6), 0, -1):
-        joined = fig.legend(
+        joint_legend = fig.legend(
             list(handles.values()),
             list(handles),
             loc="outside lower center",
@@ -69,7 +69,7 @@ def _below(fig: Figure) -> None:
             title=title or None,
         )
         fig.draw_without_rendering()
-        if columns == 1 or joined.get_window_extent().width <= 0.98 * fig.bbox.width:
+        if columns == 1 or joint_legend.get_window_extent().width <= 0.98 * fig.bbox.width:
             return
         fig.legends.clear()
 
@@ -77,10 +77,10 @@ def _below(fig: Figure) -> None:
 def _wrap_legends(fig: Figure) -> None:
     """Wrap the entries of legends that are wider than the figure."""
     for box in fig.legends:
-        wide = box.get_window_extent().width
+        width = box.get_window_extent().width
         longest = max((t.get_window_extent().width for t in box.get_texts()), default=0.0)
-        for text in box.get_texts() if wide > 0.98 * fig.bbox.width else ():
-            _wrap(text, longest - (wide - 0.98 * fig.bbox.width))
+        for text in box.get_texts() if width > 0.98 * fig.bbox.width else ():
+            _wrap(text, longest - (width - 0.98 * fig.bbox.width))
 
 
 def _heighten(fig: Figure) -> None:
@@ -121,8 +121,8 @@ def whole(ax: Axes) -> Figure:
 
 def _wrap(text: Text, room: float, turned: bool = False) -> bool:
     """Wrap a text. Returns whether the text has changed."""
-    before = text.get_text()
-    words = " ".join(before.split())
+    text_before = text.get_text()
+    words = " ".join(text_before.split())
     if not words:
         return False
     box = text.get_window_extent()
@@ -133,12 +133,12 @@ def _wrap(text: Text, room: float, turned: bool = False) -> bool:
         # A name is not broken unless it is wider than the whole room.
         hyphens = max(map(len, words.split())) > letters
         text.set_text(textwrap.fill(words, letters, break_long_words=False, break_on_hyphens=hyphens))
-    return text.get_text() != before
+    return text.get_text() != text_before
 
 
 def _thin(fig: Figure, ax: Axes) -> bool:
     """Thin or turn ticks that touch. Returns whether any tick was left out or turned."""
-    gap, changed = _GAP * fig.dpi / 72, False
+    gap, is_changed = _GAP * fig.dpi / 72, False
     for axis, name in ((ax.xaxis, "x"), (ax.yaxis, "y")):
         while True:
             low, high = sorted(axis.get_view_interval())
@@ -153,8 +153,8 @@ def _thin(fig: Figure, ax: Axes) -> bool:
             if not _fewer(axis, [at for at, _ in visible], name):
                 break
             fig.draw_without_rendering()
-            changed = True
-    return changed
+            is_changed = True
+    return is_changed
 
 
 def _touch(labels: list[Text], name: str, gap: float) -> bool:
@@ -183,10 +183,10 @@ def _fewer(axis: Any, shown: list[float], name: str) -> bool:
         axis.set_tick_params(rotation=90)
         return bool(turned)
     if isinstance(locator, FixedLocator | NullLocator) or words or len(shown) <= 2:
-        kept = shown[::2] if len(shown) > 2 else []
-        if words or not kept:
+        kept_ticks = shown[::2] if len(shown) > 2 else []
+        if words or not kept_ticks:
             return False
-        axis.set_major_locator(FixedLocator(kept))
+        axis.set_major_locator(FixedLocator(kept_ticks))
         return True
     axis.set_major_locator(FixedLocator(shown[::2]))
     return True

@@ -59,13 +59,13 @@ def heat(
     if not means:
         nothing(axes[0], "nothing to draw: no point has a value")
         return fig
-    image, wide = None, False
+    image, has_wide = None, False
     for i, (ax, panel) in enumerate(zip(axes, panels, strict=True)):
         # This colour map goes from light to dark in steps that look equal, also to the colour-blind and in print.
         image = ax.imshow(
             panel.mean, origin="lower", aspect="auto", cmap="cividis", vmin=min(means), vmax=max(means), zorder=1
         )
-        wide |= _hatch(ax, panel, image)
+        has_wide |= _hatch(ax, panel, image)
         ax.set_xticks(range(len(xs)), list(xs))
         ax.set_yticks(range(len(ys)), list(ys))
         ax.grid(visible=False)
@@ -78,7 +78,7 @@ def heat(
             ax.set_title(panel.title)
     assert image is not None
     fig.colorbar(image, ax=list(frames.flat), label=title, aspect=30, pad=0.02)
-    if wide:
+    if has_wide:
         handle = Patch(facecolor="none", edgecolor=GREY, hatch="///", linewidth=0.5)
         legend(fig, {f"interval wider than ±{100 * WIDE:g} % of the mean": handle}, "outside lower left")
     fig.draw_without_rendering()
@@ -91,12 +91,12 @@ def _hatch(ax: Axes, panel: Field, image: Any) -> bool:
     if panel.half is None:
         return False
     with np.errstate(invalid="ignore"):
-        wide = panel.half > WIDE * np.abs(panel.mean)
-    for row, column in np.argwhere(wide):
+        is_wide = panel.half > WIDE * np.abs(panel.mean)
+    for row, column in np.argwhere(is_wide):
         edge = _on(image.cmap(image.norm(panel.mean[row, column])))
         place = column - 0.5, row - 0.5
         ax.add_patch(Rectangle(place, 1, 1, fill=False, hatch="///", edgecolor=edge, linewidth=0, zorder=2))
-    return bool(wide.any())
+    return bool(is_wide.any())
 
 
 def _write(ax: Axes, panel: Field, image: Any) -> None:
@@ -107,30 +107,30 @@ def _write(ax: Axes, panel: Field, image: Any) -> None:
     width, height = frame.width / columns / dots, frame.height / rows / dots
     size, half = small_type(), panel.half
     texts: dict[tuple[int, int], list[str]] = {}
-    for at, v in np.ndenumerate(panel.mean):
+    for cell, v in np.ndenumerate(panel.mean):
         if np.isfinite(v):
-            h = math.nan if half is None else float(half[at])
-            texts[at[0], at[1]] = number(float(v), h, 3).split(" ") if h > 0 else [f"{v:.3g}"]
+            h = math.nan if half is None else float(half[cell])
+            texts[cell[0], cell[1]] = number(float(v), h, 3).split(" ") if h > 0 else [f"{v:.3g}"]
     longest = max((len(t) for lines in texts.values() for t in lines[:1]), default=0)
     longest_half = max((len(t) for lines in texts.values() for t in lines[1:]), default=0)
     letter = 0.62 * size
     if longest * letter > width or 1.25 * size > height:
         return
-    both = longest_half * letter <= width and 2.6 * size <= height
+    both_fit = longest_half * letter <= width and 2.6 * size <= height
     for (row, column), lines in texts.items():
         colour = _on(image.cmap(image.norm(panel.mean[row, column])))
-        wide = half is not None and half[row, column] > WIDE * abs(panel.mean[row, column])
+        is_wide = half is not None and half[row, column] > WIDE * abs(panel.mean[row, column])
         box = {"facecolor": image.cmap(image.norm(panel.mean[row, column])), "edgecolor": "none", "pad": 0.8}
         ax.text(
             column,
             row,
-            "\n".join(lines) if both else f"{panel.mean[row, column]:.3g}",
+            "\n".join(lines) if both_fit else f"{panel.mean[row, column]:.3g}",
             ha="center",
             va="center",
             fontsize=size,
             linespacing=1.05,
             color=colour,
-            bbox=box if wide else None,
+            bbox=box if is_wide else None,
             zorder=4,
         )
 

@@ -60,12 +60,12 @@ def _by_group() -> dict[str, Look]:
     """The first choice of each declared discipline."""
     disciplines = next(f["models"] for f in describe() if f["family"] == "queue")
     groups = list(dict.fromkeys(m["group"] for m in disciplines))
-    places: dict[str, int] = {}
+    count_of_colour: dict[str, int] = {}
     looks = {}
     for m in disciplines:
         colour = _OF_GROUPS[groups.index(m["group"]) % len(_OF_GROUPS)]
-        place = places.get(colour, 0)
-        places[colour] = place + 1
+        place = count_of_colour.get(colour, 0)
+        count_of_colour[colour] = place + 1
         looks[m["name"]] = Look(colour, _MARKERS[place % len(_MARKERS)], _LINES[place % len(_LINES)])
     return looks
 
@@ -104,11 +104,11 @@ class Cast:
         """The look of a name. A line without a name is identified by its index."""
         key = (name, 0) if name else ("", index)
         if key not in self._given:
-            first, taken = _first_choice(name, index), list(self._given.values())
+            first_choice, looks_taken = _first_choice(name, index), list(self._given.values())
             self._given[key] = Look(
-                _free(first.colour, [k.colour for k in taken], _COLOURS),
-                _free(first.marker, [k.marker for k in taken], _MARKERS),
-                _free(first.line, [k.line for k in taken], _LINES),
+                _free(first_choice.colour, [k.colour for k in looks_taken], _COLOURS),
+                _free(first_choice.marker, [k.marker for k in looks_taken], _MARKERS),
+                _free(first_choice.line, [k.line for k in looks_taken], _LINES),
             )
         return self._given[key]
 

@@ -92,27 +92,31 @@ def figure_over(
     points = m.points(m.runs.labels)
     if not points:
         raise ValueError(f"{m.title} has no value to draw" + (f" where {_said(where)}" if where else ""))
-    at = {k: i for i, k in enumerate(m.runs.labels)}
+    column_of = {k: i for i, k in enumerate(m.runs.labels)}
     # The labels and the names of rows that differ between lines.
-    varying = [k for k in m.runs.labels if k not in axes and k != by and len({point[at[k]] for _, point in points}) > 1]
+    varying_labels = [
+        k for k in m.runs.labels if k not in axes and k != by and len({point[column_of[k]] for _, point in points}) > 1
+    ]
     several = [i for i in range(len(next(iter(points))[0])) if len({row[i] for row, _ in points}) > 1]
     by_line: dict[Name, dict[Name, tuple[float, float]]] = {}
     for (row, point), (mean, half, _) in points.items():
-        line = (*(point[at[k]] for k in varying), *(row[i] for i in several))
-        place = tuple(point[at[k]] for k in (*axes, *([by] if by else [])))
+        line = (*(point[column_of[k]] for k in varying_labels), *(row[i] for i in several))
+        place = tuple(point[column_of[k]] for k in (*axes, *([by] if by else [])))
         by_line.setdefault(line, {})[place] = mean, half
     if len(by_line) > MOST:
-        raise ValueError(_too_many(len(by_line), varying or ["name"]))
+        raise ValueError(_too_many(len(by_line), varying_labels or ["name"]))
     unit = shown(m.unit, [v for mine in by_line.values() for v, _ in mine.values()])
-    scaled = {k: {p: (v * unit.factor, h * unit.factor) for p, (v, h) in mine.items()} for k, mine in by_line.items()}
+    scaled_points = {
+        k: {p: (v * unit.factor, h * unit.factor) for p, (v, h) in mine.items()} for k, mine in by_line.items()
+    }
     title = label(m.title, unit.unit)
     scales = [scale(a, [p[i] for mine in by_line.values() for p in mine], titles) for i, a in enumerate(axes)]
     if len(axes) > 1:
-        return _maps(scaled, scales, title)
-    named = ", ".join(titles.get(k, k) for k in varying)
+        return _maps(scaled_points, scales, title)
+    legend_title = ", ".join(titles.get(k, k) for k in varying_labels)
     if not scales[0].places:
-        return _means(scaled, scales[0], title, 1.0 if against else None, named)
-    panels = _by(scaled, scales[0], named, by, titles)
+        return _means(scaled_points, scales[0], title, 1.0 if against else None, legend_title)
+    panels = _by(scaled_points, scales[0], legend_title, by, titles)
     reference = (1.0, f"{against[0]} {against[1]}") if against else None
     return curves(
         panels,
@@ -121,7 +125,7 @@ def figure_over(
         log_x=scales[0].is_wide,
         signed=m.signed,
         reference=reference,
-        legend_title=named,
+        legend_title=legend_title,
     )
 
 
@@ -130,18 +134,18 @@ Lines = Mapping[Name, Mapping[Name, tuple[float, float]]]
 
 def _by(lines: Lines, x: Scale, named: str, by: str, titles: Mapping[str, str]) -> list[Panel]:
     """One panel, or a panel for each label of the axis `by`."""
-    looked = looks(list(lines))
-    parts = list(dict.fromkeys(p[1] for mine in lines.values() for p in mine)) if by else [""]
-    if by and len(parts) > MOST:
-        raise ValueError(_too_many(len(parts), [by]))
+    looks_of = looks(list(lines))
+    by_labels = list(dict.fromkeys(p[1] for mine in lines.values() for p in mine)) if by else [""]
+    if by and len(by_labels) > MOST:
+        raise ValueError(_too_many(len(by_labels), [by]))
     panels = []
-    for part in scale(by, parts, titles).labels if by else parts:
+    for by_label in scale(by, by_labels, titles).labels if by else by_labels:
         part_curves = []
         for k, by_place in lines.items():
-            points = sorted((x.places[p[0]], v, h) for p, (v, h) in by_place.items() if not by or p[1] == part)
+            points = sorted((x.places[p[0]], v, h) for p, (v, h) in by_place.items() if not by or p[1] == by_label)
             if points:
-                part_curves.append(as_curve(looked[k], ", ".join(k), points))
-        panels.append(Panel(part_curves, f"{titles.get(by, by)}: {part}" if by else ""))
+                part_curves.append(as_curve(looks_of[k], ", ".join(k), points))
+        panels.append(Panel(part_curves, f"{titles.get(by, by)}: {by_label}" if by else ""))
     return panels
 
 
@@ -185,14 +189,14 @@ def figure_spread(results: Any, metric: str, where: Mapping[str, str], *, as_box
     m, by_point = all_values(results, metric, where)
     if len(by_point) > (2 * MOST if as_boxes else MOST):
         raise ValueError(_too_many(len(by_point), m.runs.labels))
-    varying = [i for i in range(len(m.runs.labels)) if len({k[i] for k in by_point}) > 1]
-    by = {tuple(k[i] for i in varying): v for k, v in by_point.items()}
-    unit = shown(m.unit, np.concatenate(list(by.values())) if by else [])
-    looked, title = looks(list(by)), label(m.title, unit.unit)
-    lines = [(looked[k], ", ".join(k) or m.title, unit.factor * v) for k, v in by.items()]
+    varying_labels = [i for i in range(len(m.runs.labels)) if len({k[i] for k in by_point}) > 1]
+    values_by_labels = {tuple(k[i] for i in varying_labels): v for k, v in by_point.items()}
+    unit = shown(m.unit, np.concatenate(list(values_by_labels.values())) if values_by_labels else [])
+    looks_of, title = looks(list(values_by_labels)), label(m.title, unit.unit)
+    lines = [(looks_of[k], ", ".join(k) or m.title, unit.factor * v) for k, v in values_by_labels.items()]
     if as_boxes:
         return of_rows.boxes(lines, title)
-    named = ", ".join(titles_of(results).get(m.runs.labels[i], m.runs.labels[i]) for i in varying)
+    named = ", ".join(titles_of(results).get(m.runs.labels[i], m.runs.labels[i]) for i in varying_labels)
     return distributions(lines, title, legend_title=named)
 
 

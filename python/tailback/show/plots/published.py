@@ -61,28 +61,28 @@ def draw(ax: Axes, rows: Sequence[Published], lines: dict[str, str]) -> None:
         ends = [p.left] if p.left == p.right else [p.left, p.right]
         colour = look(p.name, names.index(p.name)).colour
         ax.plot(ends, [p.low] * len(ends), color=colour, **_STAR)
-    hatched: list[tuple[float, float, float, float]] = []
-    taken: list[float] = []
-    for (left, right, low, high), of in bands.items():
+    hatched_boxes: list[tuple[float, float, float, float]] = []
+    heights_taken: list[float] = []
+    for (from_x, right, low, high), names_of_band in bands.items():
         # A band has the colour of its line. A band of several lines contains their names.
-        colour = look(of[0], names.index(of[0])).colour if len(of) == 1 else GREY
-        ends = [left / NARROW, right * NARROW]
-        if any(left <= to and start <= right and low < top and foot < high for start, to, foot, top in hatched):
+        colour = look(names_of_band[0], names.index(names_of_band[0])).colour if len(names_of_band) == 1 else GREY
+        ends = [from_x / NARROW, right * NARROW]
+        if any(from_x <= to and start <= right and low < top and foot < high for start, to, foot, top in hatched_boxes):
             ax.fill_between(ends, low, high, facecolor="none", edgecolor=colour, alpha=0.6, zorder=1, **_EDGES)
         else:
             ax.fill_between(ends, low, high, facecolor="none", edgecolor=colour, alpha=0.4, zorder=1, **_BAND)
-            hatched.append((left, right, low, high))
-        titles = ", ".join(lines[name] for name in of) if len(of) > 1 else ""
+            hatched_boxes.append((from_x, right, low, high))
+        titles = ", ".join(lines[name] for name in names_of_band) if len(names_of_band) > 1 else ""
         if titles:
             # The names begin at the left end of the band, or end at its right end on the right side of the frame. The
             # names are below the band if there are other names at this height.
             place = [_of_frame(ax, x, high) for x in ends]
             right = place[0][0] > 0.5
-            below = any(abs(y - place[0][1]) < _LETTERS for y in taken)
-            taken.append(place[0][1])
+            is_below = any(abs(y - place[0][1]) < _LETTERS for y in heights_taken)
+            heights_taken.append(place[0][1])
             ax.annotate(
                 titles,
-                (ends[right], low if below else high),
+                (ends[right], low if is_below else high),
                 (-2 if right else 2, -2),
                 textcoords="offset points",
                 ha="right" if right else "left",
@@ -127,9 +127,9 @@ def edge(ax: Axes, ranges: Sequence[tuple[float, float]], colour: str) -> None:
 def handles(ranges: Iterable[tuple[float, float]]) -> dict[str, Any]:
     """Entries of a legend for the looks that occur."""
     ranges = list(ranges)
-    entries: dict[str, Any] = {}
+    handle_of: dict[str, Any] = {}
     if any(low == high for low, high in ranges):
-        entries["published"] = matplotlib.lines.Line2D([], [], color="white", **_STAR)
+        handle_of["published"] = matplotlib.lines.Line2D([], [], color="white", **_STAR)
     if any(low != high for low, high in ranges):
-        entries["published, with its tolerance"] = matplotlib.patches.Patch(facecolor="none", edgecolor=GREY, **_BAND)
-    return entries
+        handle_of["published, with its tolerance"] = matplotlib.patches.Patch(facecolor="none", edgecolor=GREY, **_BAND)
+    return handle_of

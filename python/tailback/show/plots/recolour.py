@@ -60,11 +60,11 @@ def recolour(fig: Figure, table: Mapping[str, str]) -> None:
 
 def _patch(patch: Patch, other: Callable[[Any], Any]) -> None:
     for get, put in ((patch.get_edgecolor, patch.set_edgecolor), (patch.get_facecolor, patch.set_facecolor)):
-        old = get()
-        new = other(old)
+        old_colours = get()
+        new_colours = other(old_colours)
         # A new colour gets the opacity of the patch, so an edge without colour would become visible.
-        if new is not old:
-            put(new)
+        if new_colours is not old_colours:
+            put(new_colours)
 
 
 def _ticks(ax: Axes, other: Callable[[Any], Any]) -> None:

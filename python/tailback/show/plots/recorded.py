@@ -76,14 +76,14 @@ def tracks(results: Any, what: str, runs: PlanRuns) -> list[Track]:
 
 def goodput_tracks(results: Any, runs: PlanRuns) -> list[Track]:
     """The goodput of each group in each interval, bit/s, which counts from the beginning to the end of the interval."""
-    by: dict[tuple[int, str], list[tuple[float, float, float]]] = {}
+    rows_of: dict[tuple[int, str], list[tuple[float, float, float]]] = {}
     columns = ["run", "group", "from_s", "to_s", "goodput_bps"]
     for piece in pieces(results, "group_intervals", columns):
         for run, group, *row in zip(*(piece[c].tolist() for c in columns), strict=True):
             if runs.counted[int(run)]:
-                by.setdefault((int(run), str(group)), []).append((row[0], row[1], row[2]))
+                rows_of.setdefault((int(run), str(group)), []).append((row[0], row[1], row[2]))
     goodputs = []
-    for (run, group), rows in by.items():
+    for (run, group), rows in rows_of.items():
         begins, ends, goodput = (np.asarray(x, float) for x in zip(*sorted(rows), strict=True))
         goodputs.append(Track(run, group, 0, np.append(begins, ends[-1]), np.append(goodput, goodput[-1])))
     return goodputs
@@ -91,14 +91,14 @@ def goodput_tracks(results: Any, runs: PlanRuns) -> list[Track]:
 
 def _joined(found: list[Track]) -> list[Track]:
     """Puts the rows of each index together, because rows of several indices may alternate."""
-    by: dict[tuple[int, str, int], list[Track]] = {}
+    tracks_of: dict[tuple[int, str, int], list[Track]] = {}
     for x in found:
-        by.setdefault((x.run, x.what, x.index), []).append(x)
+        tracks_of.setdefault((x.run, x.what, x.index), []).append(x)
     return [
         mine[0]
         if len(mine) == 1
         else Track(*key, np.concatenate([x.t for x in mine]), np.concatenate([x.v for x in mine]))
-        for key, mine in by.items()
+        for key, mine in tracks_of.items()
     ]
 
 
@@ -113,12 +113,12 @@ def by_line(found: list[Track], runs: PlanRuns) -> dict[tuple[Name, str, int], l
 
 def over_seeds(mine: list[Track]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Times, means and half-widths of intervals over the runs of a line. A value is kept until the next one."""
-    first, last = max(x.t[0] for x in mine), min(x.t[-1] for x in mine)
-    if last <= first:
-        first, last = min(x.t[0] for x in mine), max(x.t[-1] for x in mine)
+    begin, end = max(x.t[0] for x in mine), min(x.t[-1] for x in mine)
+    if end <= begin:
+        begin, end = min(x.t[0] for x in mine), max(x.t[-1] for x in mine)
     times = mine[0].t
     alike = len(times) <= 2 * TIMES and all(np.array_equal(times, x.t) for x in mine)
-    times = times if alike else np.linspace(first, last, TIMES)
+    times = times if alike else np.linspace(begin, end, TIMES)
     values = np.stack([x.v[np.clip(np.searchsorted(x.t, times, side="right") - 1, 0, None)] for x in mine])
     return times, *_mean(values)
 
@@ -126,17 +126,17 @@ def over_seeds(mine: list[Track]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def distribution(mine: list[Track]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Values, the share of time during which the quantity was at most each value, and half-widths of intervals over the
     runs."""
-    values = np.unique(np.concatenate([x.v[np.isfinite(x.v)] for x in mine]))
-    if len(values) > VALUES:
-        values = np.unique(np.quantile(values, np.linspace(0, 1, VALUES)))
+    distinct_values = np.unique(np.concatenate([x.v[np.isfinite(x.v)] for x in mine]))
+    if len(distinct_values) > VALUES:
+        distinct_values = np.unique(np.quantile(distinct_values, np.linspace(0, 1, VALUES)))
     shares = []
     for x in mine:
         # A value counts for the time until the next one. The last value counts for as long as the one before it.
         held = np.diff(x.t, append=x.t[-1] + (x.t[-1] - x.t[-2] if len(x.t) > 1 else 1.0))
         order = np.argsort(x.v, kind="stable")
         below = np.concatenate([[0.0], np.cumsum(held[order])])
-        shares.append(below[np.searchsorted(x.v[order], values, side="right")] / below[-1])
-    return values, *_mean(np.stack(shares))
+        shares.append(below[np.searchsorted(x.v[order], distinct_values, side="right")] / below[-1])
+    return distinct_values, *_mean(np.stack(shares))
 
 
 def _mean(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -65,34 +65,34 @@ def _recorded(result: Any, what: str, where: Mapping[str, str], cdf: bool) -> Dr
     where_of(where, runs)
     if replication is not None:
         runs.counted[np.asarray(result.runs["replication"]).astype(str) != str(replication)] = False
-    recorded = tracks(result, what, runs)
-    if not recorded:
+    recorded_tracks = tracks(result, what, runs)
+    if not recorded_tracks:
         raise ValueError(_not_recorded(result, what))
-    several_index = len({x.index for x in recorded}) > 1
-    of_points = by_line(recorded, runs)
-    varying = [i for i, _ in enumerate(runs.labels) if len({k[0][i] for k in of_points}) > 1]
-    several_things = len({x.what for x in recorded}) > 1
+    several_index = len({x.index for x in recorded_tracks}) > 1
+    of_points = by_line(recorded_tracks, runs)
+    varying_labels = [i for i, _ in enumerate(runs.labels) if len({k[0][i] for k in of_points}) > 1]
+    several_things = len({x.what for x in recorded_tracks}) > 1
     probe = "goodput" if what == GOODPUT_OVER_TIME else what.partition("[")[0].split()[-1]
-    units = {"bit/s"} if what == GOODPUT_OVER_TIME else {_unit(result, x.what, probe) for x in recorded}
-    unit = shown(units.pop() if len(units) == 1 else "", np.concatenate([x.v for x in recorded]))
+    units = {"bit/s"} if what == GOODPUT_OVER_TIME else {_unit(result, x.what, probe) for x in recorded_tracks}
+    unit = shown(units.pop() if len(units) == 1 else "", np.concatenate([x.v for x in recorded_tracks]))
     lines, names, halves = [], [], []
-    for (point, thing, index), seeds in of_points.items():
-        words = [point[i] for i in varying] + ([thing] if several_things or not varying else [])
+    for (point, object_name, index), seeds in of_points.items():
+        words = [point[i] for i in varying_labels] + ([object_name] if several_things or not varying_labels else [])
         t, v, half = (
             distribution(seeds) if cdf else over_seeds(seeds) if len(seeds) > 1 else (seeds[0].t, seeds[0].v, None)
         )
         name = ", ".join(words) + (f" [{index}]" if several_index else "")
         lines.append((name, unit.factor * t if cdf else t, v if cdf else unit.factor * v))
         halves.append(half if cdf or half is None else unit.factor * half)
-        names.append(discipline(point) if runs.labels else _of_scenario(result, thing))
+        names.append(discipline(point) if runs.labels else _of_scenario(result, object_name))
     names = names if len(set(names)) == len(names) else []
     title = label(probe.replace("_", " "), unit.unit)
-    named = ", ".join(titles_of(result).get(runs.labels[i], runs.labels[i]) for i in varying)
+    legend_title = ", ".join(titles_of(result).get(runs.labels[i], runs.labels[i]) for i in varying_labels)
     if cdf:
         looked = names or [""] * len(lines)
         cumulatives = [Cumulative(n, *line, h) for n, line, h in zip(looked, lines, halves, strict=True)]
-        return cumulative(cumulatives, title, "the time", legend_title=named)
-    return series(lines, title, names=names, halves=halves, legend_title=named)
+        return cumulative(cumulatives, title, "the time", legend_title=legend_title)
+    return series(lines, title, names=names, halves=halves, legend_title=legend_title)
 
 
 def _not_recorded(result: Any, what: str) -> str:
@@ -126,15 +126,15 @@ def _unit(result: Any, thing: str, probe: str) -> str:
     of_link = thing.startswith("link.")
     family, name = ("queue", thing[len("link.") :]) if of_link else ("transport", thing.split(".")[1])
     inner = [] if of_link else [kind for kind in KINDS if kind.family != family]
-    listed = {f["family"]: [m["name"] for m in f["models"]] for f in describe()}
+    models_of = {f["family"]: [m["name"] for m in f["models"]] for f in describe()}
     if scenario is not None:
-        here = {x[family] for x in scenario.spec["links" if of_link else "flows"] if x["name"] == name}
-        listed[family] = [m for m in listed[family] if m in here]
+        kinds_here = {x[family] for x in scenario.spec["links" if of_link else "flows"] if x["name"] == name}
+        models_of[family] = [m for m in models_of[family] if m in kinds_here]
         # `spec` does not have the control of a flow, so the control may be any that its transport can have.
-        inner = [kind for kind in inner if kind.transport in here]
-    outer = [describe("link" if of_link else "flows")[0], *_described(listed[family], family)]
+        inner = [kind for kind in inner if kind.transport in kinds_here]
+    outer = [describe("link" if of_link else "flows")[0], *_described(models_of[family], family)]
     own = _own_units(result, scenario)
-    within = [m for kind in inner for m in _described(listed[kind.family], kind.family)]
+    within = [m for kind in inner for m in _described(models_of[kind.family], kind.family)]
     unit = _agreed(outer, probe) or own.get(probe, "") or _agreed(within, probe)
     if unit == "unit of the buffer":
         buffers = [x["buffer"] for x in scenario.spec["links"] if x["name"] == name] if scenario is not None else []
@@ -165,11 +165,11 @@ def _chosen(table: _core.Table, where: Mapping[str, str]) -> np.ndarray:
     keep = np.ones(len(table), bool)
     if "replication" in table.columns:
         keep &= np.asarray(table["replication"]) == 0
-    for name, wanted in where.items():
+    for name, wanted_label in where.items():
         if name not in table:
             labels = ", ".join(labels_of(table))
             raise ValueError(f'there is no label "{name}"; ' + (f"labels are {labels}" if labels else "there is none"))
-        keep &= np.asarray([str(x) == str(wanted) for x in table.to_list(name)], bool)
+        keep &= np.asarray([str(x) == str(wanted_label) for x in table.to_list(name)], bool)
     return keep
 
 
@@ -194,10 +194,10 @@ def _goodputs(result: Any, where: Mapping[str, str]) -> Drawing:
     panels: dict[tuple[str, ...], dict[str, list[float]]] = {}
     unit = shown("bit/s", flows["goodput_bps"])
     goodput = unit.factor * np.asarray(flows["goodput_bps"])
-    columns, of = [flows[c] for c in labels], flows.to_list("group")
+    columns, group_of_flow = [flows[c] for c in labels], flows.to_list("group")
     for i in index:
         panel = panels.setdefault(tuple(str(c[i]) for c in columns), {})
-        panel.setdefault(of[i], []).append(goodput[i])
+        panel.setdefault(group_of_flow[i], []).append(goodput[i])
     first_panels = list(panels.items())[:MOST_PANELS]
     values = [x for _, kinds in first_panels for v in kinds.values() for x in v]
     mean = float(np.mean(values)) if values else 0.0
@@ -221,11 +221,11 @@ def _completions(result: Any, where: Mapping[str, str]) -> Drawing:
             bounds = classes.setdefault((row["group"], row["what"]), [])
             bounds.append((row["sizes"], edges[0], np.inf if np.isnan(edges[1]) else edges[1]))
     panels = []
-    named = {group for what in ("transfers", "pages") for group in getattr(result, what).to_list("group")}
+    groups_named = {group for what in ("transfers", "pages") for group in getattr(result, what).to_list("group")}
     for (group, what), bounds_of_group in classes.items():
         table = getattr(result, what)
         # A name in the table of completions that no group has stands for all groups together.
-        chosen = np.asarray([g == group or group not in named for g in table.to_list("group")], bool)
+        chosen = np.asarray([g == group or group not in groups_named for g in table.to_list("group")], bool)
         chosen &= _chosen(table, where)
         sizes, times = np.asarray(table["bytes"], float)[chosen], np.asarray(table["completion_s"])[chosen]
         unfinished = int(np.isnan(times).sum())

@@ -33,12 +33,12 @@ def boxes(rows: Sequence[tuple[str, str, Numbers]], xlabel: str) -> Drawing:
         nothing(ax, "nothing to draw: there are no values")
         return fig
     places = np.arange(len(rows))[::-1]
-    for i, (at, (name, _, given)) in enumerate(zip(places, rows, strict=True)):
+    for i, (place, (name, _, given)) in enumerate(zip(places, rows, strict=True)):
         colour = look(name, i).colour
         values = np.asarray(given, float)
         ax.boxplot(
             [values[np.isfinite(values)]],
-            positions=[at],
+            positions=[place],
             **_LYING,
             whis=WHISKERS,
             widths=0.6,

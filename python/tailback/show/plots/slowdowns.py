@@ -46,7 +46,7 @@ def slowdowns_of(result: Any, where: Mapping[str, str]) -> list[Slowdowns]:
     of_point: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in rows:
         of_point.setdefault((*(str(row[label]) for label in labels), str(row["group"])), []).append(row)
-    varying = [i for i in range(len(labels) + 1) if len({point[i] for point in of_point}) > 1]
+    varying_labels = [i for i in range(len(labels) + 1) if len({point[i] for point in of_point}) > 1]
     curves = []
     for point, own in of_point.items():
         classes: dict[str, list[dict[str, Any]]] = {}
@@ -54,15 +54,15 @@ def slowdowns_of(result: Any, where: Mapping[str, str]) -> list[Slowdowns]:
             classes.setdefault(str(row["sizes"]), []).append(row)
         sizes = [float(np.mean([r["bytes_mean"] for r in of_class])) for of_class in classes.values()]
         order = np.argsort(sizes)
-        values = {}
+        curve_values = {}
         for beside in BESIDE:
-            for ending, _, _ in CURVES:
-                all_means = [estimate(r[beside + ending] for r in of_class) for of_class in classes.values()]
+            for column_ending, _, _ in CURVES:
+                all_means = [estimate(r[beside + column_ending] for r in of_class) for of_class in classes.values()]
                 middle = np.asarray([m.mean for m in all_means])[order]
                 half = np.asarray([0.0 if math.isnan(m.half_width) else m.half_width for m in all_means])[order]
-                values[beside + ending] = (middle, half)
-        name = ", ".join(point[i] for i in varying) or point[-1]
-        curves.append(Slowdowns(name, np.asarray(sizes)[order], values))
+                curve_values[beside + column_ending] = (middle, half)
+        name = ", ".join(point[i] for i in varying_labels) or point[-1]
+        curves.append(Slowdowns(name, np.asarray(sizes)[order], curve_values))
     return curves
 
 
@@ -79,8 +79,8 @@ def slowdowns(curves: Sequence[Slowdowns], why_none: str = "nothing to draw: the
     for ax, beside in zip(axes, BESIDE, strict=True):
         for i, curve in enumerate(curves):
             of_curve = look(curve.name, i)
-            for (ending, words, strength), line in zip(CURVES, ("-", (0, (4, 1.5))), strict=True):
-                middle, half = curve.values[beside + ending]
+            for (column_ending, words, strength), line in zip(CURVES, ("-", (0, (4, 1.5))), strict=True):
+                middle, half = curve.values[beside + column_ending]
                 label = f"{curve.name}, {words}" if len(curves) > 1 else words
                 ax.plot(
                     curve.sizes,

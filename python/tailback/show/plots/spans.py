@@ -29,16 +29,16 @@ def spans(
         nothing(ax, "nothing to draw: no discipline")
         return fig
     y = np.arange(len(rows))[::-1]
-    values = np.array([row[1:] for row in rows], float)
+    percentiles = np.array([row[1:] for row in rows], float)
     # Values of zero are drawn at the left edge.
-    least = max(float(values[values > 0].min()) if (values > 0).any() else 1e-6, 1e-9)
-    values = np.maximum(values, least)
-    for at, (name, *_), (p50, p95, p99) in zip(y, rows, values, strict=True):
-        colour = look(name, len(rows) - 1 - int(at)).colour
-        ax.plot([p50, p99], [at, at], color=colour, linewidth=3.2, alpha=0.45, solid_capstyle="butt", zorder=2)
-        ax.plot([p50], [at], "o", color=colour, markersize=6, zorder=3)
-        ax.plot([p95], [at], "|", color=colour, markersize=9, markeredgewidth=1.6, zorder=3)
-        ax.plot([p99], [at], "D", color=colour, markersize=4.5, zorder=3)
+    least = max(float(percentiles[percentiles > 0].min()) if (percentiles > 0).any() else 1e-6, 1e-9)
+    percentiles = np.maximum(percentiles, least)
+    for place, (name, *_), (p50, p95, p99) in zip(y, rows, percentiles, strict=True):
+        colour = look(name, len(rows) - 1 - int(place)).colour
+        ax.plot([p50, p99], [place, place], color=colour, linewidth=3.2, alpha=0.45, solid_capstyle="butt", zorder=2)
+        ax.plot([p50], [place], "o", color=colour, markersize=6, zorder=3)
+        ax.plot([p95], [place], "|", color=colour, markersize=9, markeredgewidth=1.6, zorder=3)
+        ax.plot([p99], [place], "D", color=colour, markersize=4.5, zorder=3)
     handles: dict[str, Any] = {}
     for marker, title in (("o", "median"), ("|", "95 %"), ("D", "99 %")):
         handles[title] = ax.plot([], [], marker, color=INK, markersize=5)[0]

@@ -138,13 +138,13 @@ def grid(
         if not 0 < size < math.inf:
             raise ValueError(f"{name} = {size}; give inches above zero")
     rows, columns = given.count("rows", rows, 1, 1000), given.count("columns", columns, 1, 1000)
-    wanted = sheet().width
-    if wanted:
+    sheet_width = sheet().width
+    if sheet_width:
         least = 1.25 * rows + 0.35
         if shrinks:
-            height = max(least, height * min(1.0, (wanted / width) ** 0.6))
+            height = max(least, height * min(1.0, (sheet_width / width) ** 0.6))
         # The legend is below.
-        width, height = wanted, height + (0.0 if shrinks else 0.3)
+        width, height = sheet_width, height + (0.0 if shrinks else 0.3)
     fig = Drawing(figsize=(width, height), layout="constrained")
     axes = fig.subplots(rows, columns, squeeze=False, **kw)
     return fig, axes
@@ -171,13 +171,13 @@ def legend(fig: Figure, handles: Mapping[str, Any], place: str, most: int = 12, 
     as fit."""
     if not handles:
         return
-    narrow = bool(sheet().width)
+    is_narrow = bool(sheet().width)
     form: dict[str, Any] = {"handlelength": 2.6, "columnspacing": 1.2, "title": title or None, "alignment": "left"}
     form |= {
-        "loc": "outside lower center" if narrow else place,
+        "loc": "outside lower center" if is_narrow else place,
         "title_fontsize": matplotlib.rcParams["legend.fontsize"],
     }
-    columns = min(len(handles), most) if narrow or "right center" not in place else 1
+    columns = min(len(handles), most) if is_narrow or "right center" not in place else 1
     while True:
         box = fig.legend(list(handles.values()), list(handles), ncols=columns, **form)
         if columns == 1 or box.get_window_extent(_renderer(fig)).width <= 0.98 * fig.bbox.width:
@@ -219,7 +219,7 @@ def styled(f: Callable[P, T]) -> Callable[P, T]:
             return f(*args, **kw)
         look(args, kw)
         page = sheet()
-        drawn, cast = _DRAWN.set(page), CAST.set(Cast())
+        drawn_token, cast_token = _DRAWN.set(page), CAST.set(Cast())
         try:
             with matplotlib.rc_context(page.settings()):
                 figure = f(*args, **kw)
@@ -227,8 +227,8 @@ def styled(f: Callable[P, T]) -> Callable[P, T]:
                     _finish(figure, page)
                     figure.recipe = functools.partial(inner, *args, **kw)
         finally:
-            CAST.reset(cast)
-            _DRAWN.reset(drawn)
+            CAST.reset(cast_token)
+            _DRAWN.reset(drawn_token)
         return figure
 
     return inner

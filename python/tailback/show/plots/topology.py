@@ -46,11 +46,11 @@ def layers_of(lines: Sequence[DrawnLink]) -> list[list[str]]:
         near.setdefault(a, set()).add(b)
         near.setdefault(b, set()).add(a)
     layer = [node for node, others in near.items() if len(others) == 1] or list(near)[:1]
-    seen, layers = set(layer), []
+    seen_nodes, layers = set(layer), []
     while layer:
         layers.append(sorted(layer, key=_natural))
-        layer = list(dict.fromkeys(other for node in layer for other in near[node] if other not in seen))
-        seen.update(layer)
+        layer = list(dict.fromkeys(other for node in layer for other in near[node] if other not in seen_nodes))
+        seen_nodes.update(layer)
     return layers
 
 
@@ -69,13 +69,13 @@ def topology(lines: Sequence[DrawnLink]) -> Drawing:
         for i, node in enumerate(layer)
     }
     shades = LinearSegmentedColormap.from_list("used", ["#d9d9d9", "#e08214", "#7f0000"])
-    drawn = [line for line in lines if all(end in place for end in line.ends)]
-    lined = LineCollection(
-        [[place[end] for end in line.ends] for line in drawn], cmap=shades, norm=Normalize(0, 1), zorder=1
+    drawn_links = [line for line in lines if all(end in place for end in line.ends)]
+    collection = LineCollection(
+        [[place[end] for end in line.ends] for line in drawn_links], cmap=shades, norm=Normalize(0, 1), zorder=1
     )
-    lined.set_array([line.used for line in drawn])
-    lined.set_linewidth(1.2 if len(drawn) <= 200 else 0.5)
-    ax.add_collection(lined)
+    collection.set_array([line.used for line in drawn_links])
+    collection.set_linewidth(1.2 if len(drawn_links) <= 200 else 0.5)
+    ax.add_collection(collection)
     for level, layer in enumerate(layers):
         xs, ys = zip(*(place[node] for node in layer), strict=True)
         size = max(2.0, min(7.0, 160 / len(layer)))
@@ -92,7 +92,7 @@ def topology(lines: Sequence[DrawnLink]) -> Drawing:
     ax.set_xlim(-0.02 * WIDTH, 1.02 * WIDTH)
     ax.set_ylim(-0.3 * HEIGHT, HEIGHT * (len(layers) - 1) + 0.45 * HEIGHT)
     ax.set_axis_off()
-    bar = fig.colorbar(lined, ax=ax, shrink=0.8, pad=0.02)
+    bar = fig.colorbar(collection, ax=ax, shrink=0.8, pad=0.02)
     bar.set_label("line in use")
     bar.ax.yaxis.set_major_formatter(lambda v, _: f"{v:.0%}")
     return fig

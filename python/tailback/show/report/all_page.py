@@ -49,18 +49,18 @@ def _totals(studies: Sequence[Told]) -> list[list[str]]:
 
 def _study(out: Path, folder: Path, t: Told) -> dict[str, Any]:
     pictures: list[Picture] = []
-    left = 0
+    left_out = 0
     inside = folder.relative_to(out).as_posix()
     for s in t.sections:
         for f in s["figures"]:
             if len(pictures) >= MOST_FIGURES:
-                left += 1
+                left_out += 1
                 continue
-            shown = picture(folder, f["files"], f"{s['id']}: {f['caption'] or s['title']}")
-            if shown is not None:
+            shown_picture = picture(folder, f["files"], f"{s['id']}: {f['caption'] or s['title']}")
+            if shown_picture is not None:
                 # Links from this page go through the study's folder.
-                links = [(kind, f"{inside}/{file}") for kind, file in shown.links]
-                pictures.append(replace(shown, links=links))
+                links = [(kind, f"{inside}/{file}") for kind, file in shown_picture.links]
+                pictures.append(replace(shown_picture, links=links))
     return {
         "id": t.study.id,
         "title": t.study.title,
@@ -71,7 +71,7 @@ def _study(out: Path, folder: Path, t: Told) -> dict[str, Any]:
         "kinds": kinds_rows(t.kinds),
         "opening": t.opening,
         "pictures": pictures,
-        "left": left,
+        "left": left_out,
         "failed": t.failed,
         "facts": [
             ("Runs", str(t.runs)),

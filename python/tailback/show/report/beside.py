@@ -110,8 +110,8 @@ class Beside:
 
 def beside(reading: Reading, folder: Path) -> Beside:
     """The measurement beside the runs of the folder. Raises `BesideError` if there is nothing to compare."""
-    measured = reading.data
-    if not isinstance(measured, Measurement):
+    measurement = reading.data
+    if not isinstance(measurement, Measurement):
         raise BesideError(f"{reading.title} is no measurement; give a file of Flent or iperf3, or a log of ping")
     results = _core.read_results(folder)
     document = _document(folder)
@@ -119,16 +119,16 @@ def beside(reading: Reading, folder: Path) -> Beside:
     if not runs:
         raise BesideError(f"{folder} holds no finished run; run the scenario again")
     echoes = {row["group"] for row in results.datagrams.rows() if row["answered_packets"] > 0}
-    rows = [*_rates(measured, results, runs, _directions(document, echoes, results))]
-    pings = _pings(measured)
-    rows += _round_trips(measured, pings, results, runs, echoes)
+    rows = [*_rates(measurement, results, runs, _directions(document, echoes, results))]
+    pings = _pings(measurement)
+    rows += _round_trips(measurement, pings, results, runs, echoes)
     if not rows:
         raise BesideError(
             f"{reading.title} and {folder} have nothing in common; a run needs flows, or pings (transport = "
             '{ kind = "udp", echo = true })'
         )
     drawn = _distribution(results, echoes, _seconds(document.get("warmup")))
-    return Beside(reading, str(folder), len(runs), tuple(rows), tuple(_settings(measured, document)), pings, drawn)
+    return Beside(reading, str(folder), len(runs), tuple(rows), tuple(_settings(measurement, document)), pings, drawn)
 
 
 def write(found: Beside, folder: Path) -> Path:
@@ -187,20 +187,20 @@ def _directions(document: Mapping[str, Any], echoes: set[str], results: Any) -> 
 
 
 def _rates(found: Measurement, results: Any, runs: Sequence[int], ways: Mapping[str, Role]) -> list[ComparedRow]:
-    simulated: dict[Role, dict[int, float]] = {}
+    simulated_bps: dict[Role, dict[int, float]] = {}
     for row in results.groups.rows():
         role = ways.get(row["group"])
         if role is not None and row["run"] in runs and math.isfinite(row["goodput_bps_sum"]):
-            of = simulated.setdefault(role, {})
+            of = simulated_bps.setdefault(role, {})
             of[row["run"]] = of.get(row["run"], 0.0) + row["goodput_bps_sum"]
-    measured = {role: found.rate(role) for role in (Role.DOWN, Role.UP) if math.isfinite(found.rate(role))}
+    measured_bps = {role: found.rate(role) for role in (Role.DOWN, Role.UP) if math.isfinite(found.rate(role))}
     # If each side has only one direction, these are the same, under any names.
-    if len(measured) == len(simulated) == 1 and set(measured) != set(simulated):
-        simulated = dict(zip(measured, simulated.values(), strict=True))
+    if len(measured_bps) == len(simulated_bps) == 1 and set(measured_bps) != set(simulated_bps):
+        simulated_bps = dict(zip(measured_bps, simulated_bps.values(), strict=True))
     return [
-        _row(f"goodput, {role.value}", "bit/s", rate, list(simulated[role].values()))
-        for role, rate in measured.items()
-        if role in simulated
+        _row(f"goodput, {role.value}", "bit/s", rate, list(simulated_bps[role].values()))
+        for role, rate in measured_bps.items()
+        if role in simulated_bps
     ]
 
 
@@ -212,13 +212,13 @@ def _pings(found: Measurement) -> Numbers:
     # If there are several series, ICMP is used, because the other probes of Flent stop at the first loss.
     series = [s for s in series if "ICMP" in s.name] or series
     times = np.concatenate([s.times_s for s in series])
-    values = np.concatenate([s.values for s in series])
+    round_trips = np.concatenate([s.values for s in series])
     loads = [s.times_s for role in (Role.DOWN, Role.UP) for s in found.of(role) if len(s.times_s)]
     if loads:
         begin, end = min(float(t[0]) for t in loads), max(float(t[-1]) for t in loads)
         under = (times >= begin) & (times <= end)
-        values = values[under] if under.any() else values
-    return values
+        round_trips = round_trips[under] if under.any() else round_trips
+    return round_trips
 
 
 def _round_trips(
@@ -227,33 +227,33 @@ def _round_trips(
     rows = [row for row in results.datagrams.rows() if row["group"] in echoes and row["run"] in runs]
     if not rows:
         return []
-    compared = []
-    measured = (
+    compared_rows = []
+    measured_s = (
         {"mean": float(pings.mean()), "p50": float(np.median(pings)), "p99": float(np.percentile(pings, 99))}
         if len(pings)
         else {"mean": next((s.mean for s in found.of(Role.PING)), math.nan)}
     )
     names = {"mean": "round trip, mean", "p50": "round trip, median", "p99": "round trip, 99th percentile"}
-    for key, value in measured.items():
+    for key, value in measured_s.items():
         if math.isfinite(value):
-            compared.append(_row(names[key], "s", value, _by_run(rows, f"rtt_{key}_s")))
+            compared_rows.append(_row(names[key], "s", value, _by_run(rows, f"rtt_{key}_s")))
     if math.isfinite(found.loss):
         lost = [
             sum(r["sent_packets"] - r["answered_packets"] for r in rows if r["run"] == run)
             / max(1, sum(r["sent_packets"] for r in rows if r["run"] == run))
             for run in dict.fromkeys(r["run"] for r in rows)
         ]
-        compared.append(_row("lost", "%", found.loss, lost))
-    return compared
+        compared_rows.append(_row("lost", "%", found.loss, lost))
+    return compared_rows
 
 
 def _by_run(rows: Sequence[Mapping[str, Any]], column: str) -> list[float]:
     """The mean over the flows of each run."""
-    by: dict[int, list[float]] = {}
+    values_of_run: dict[int, list[float]] = {}
     for row in rows:
         if math.isfinite(row[column]):
-            by.setdefault(row["run"], []).append(row[column])
-    return [stats.mean(values) for values in by.values()]
+            values_of_run.setdefault(row["run"], []).append(row[column])
+    return [stats.mean(values) for values in values_of_run.values()]
 
 
 def _row(what: str, unit: str, measured: float, values: Sequence[float]) -> ComparedRow:
@@ -264,23 +264,23 @@ def _row(what: str, unit: str, measured: float, values: Sequence[float]) -> Comp
 def _distribution(results: Any, echoes: set[str], begins_s: float) -> tuple[Numbers, Numbers] | None:
     """Simulated round trips of all runs: values, and the share up to each value. Recorded round trips (`probes =
     ["round_trip"]`) are exact; otherwise the values are the ends of bins."""
-    recorded = [
+    recorded_s = [
         row["value"]
         for row in (results.series.rows() if len(results.series) else ())
         if row["probe"] == "round_trip" and row["time_s"] >= begins_s and str(row["what"]).split(".")[1] in echoes
     ]
-    if recorded:
-        values = np.sort(np.array(recorded))
+    if recorded_s:
+        values = np.sort(np.array(recorded_s))
         return values, np.arange(1, len(values) + 1) / len(values)
-    counted: dict[float, float] = {}
+    packets_up_to: dict[float, float] = {}
     names = {f"flows.{name}" for name in echoes}
     for row in results.delays.rows():
         if row["quantity"] == "round_trip" and (row["what"] in names or str(row["what"]).rpartition(".")[0] in names):
-            counted[row["to_s"]] = counted.get(row["to_s"], 0.0) + row["packets"]
-    if not counted:
+            packets_up_to[row["to_s"]] = packets_up_to.get(row["to_s"], 0.0) + row["packets"]
+    if not packets_up_to:
         return None
-    ends = np.array(sorted(counted))
-    shares = np.cumsum([counted[e] for e in ends])
+    ends = np.array(sorted(packets_up_to))
+    shares = np.cumsum([packets_up_to[e] for e in ends])
     return ends, shares / shares[-1]
 
 

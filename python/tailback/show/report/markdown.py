@@ -57,18 +57,18 @@ def verdicts(told: Told) -> str:
         lines.append(_row(v))
     lines += _cells([v for v in told.verdicts if v.grade])
     lines += _anew(told.verdicts)
-    parts = [v for v in rows if v.part]
-    if parts:
+    part_verdicts = [v for v in rows if v.part]
+    if part_verdicts:
         lines += ["", "## In part", ""]
-        for v in parts:
+        for v in part_verdicts:
             lines += wrapped(f"* **{v.id}** {v.part}", "  ")
     lines += ["", "## What of the source is here", ""]
     lines += [f"| {' | '.join(SOURCE_HEADS)} |", columns(len(SOURCE_HEADS))]
     lines += [f"| {' | '.join(x.replace('|', '/') for x in row)} |" for row in completeness(told)]
-    why = [v for v in rows if _why(v)]
-    if why:
+    unexplained = [v for v in rows if _why(v)]
+    if unexplained:
         lines += ["", "## Why the others differ", ""]
-        for v in why:
+        for v in unexplained:
             lines += wrapped(f"* **{v.id}** {_why(v)}", "  ")
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
 
@@ -80,16 +80,16 @@ def completeness(told: Told, page: str = "[{0}](../{0})") -> list[list[str]]:
     `page` is the form in which a page of docs/ is named; the default is a relative link. For a study without a list of
     its source's items, these are the items that its experiments name.
     """
-    of = {x["id"]: [v for v in told.verdicts if v.experiment == x["id"]] for x in told.sections}
+    verdicts_of = {x["id"]: [v for v in told.verdicts if v.experiment == x["id"]] for x in told.sections}
     if not told.study.source:
         named = [x for x in told.sections if x["item"] and not x["item"].startswith("asked here")]
-        return [[x["item"], x["id"], _came_to(of[x["id"]]) or "figures and tables alone"] for x in named]
+        return [[x["item"], x["id"], _came_to(verdicts_of[x["id"]]) or "figures and tables alone"] for x in named]
     rows = []
     for x in told.study.source:
         models = [f"`tailback describe {name}`" for name in x.models]
         pages = [page.format(x.docs)] if x.docs else []
         where = [*x.experiments, *models, *x.files, *pages, *([x.here] if x.here else [])]
-        came = _came_to([v for name in x.experiments for v in of.get(name, [])])
+        came = _came_to([v for name in x.experiments for v in verdicts_of.get(name, [])])
         less = f"less: {x.reduced}" if x.reduced else ""
         told_of = f"missing: {x.missing}" if x.missing else "; ".join(t for t in (came, less) if t) or "there"
         rows.append([x.part, ", ".join(where) or "-", told_of])
@@ -107,12 +107,12 @@ def _came_to(verdicts: Sequence[Verdict]) -> str:
 def _anew(verdicts: Sequence[Verdict]) -> list[str]:
     """The rows whose rule, or a reading on which they depend, was chosen after a look at results."""
     lines: list[str] = []
-    again = [v for v in verdicts if v.words]
-    if again:
+    rejudged = [v for v in verdicts if v.words]
+    if rejudged:
         lines += ["", "## Read anew", ""]
         explanation = "Sentences whose rule was read anew after a look at results: the words, and the first rule."
         lines += [*wrapped(explanation), ""]
-        for v in again:
+        for v in rejudged:
             lines += wrapped(f"* **{v.id}** In the source: {v.words}. By the first rule: {v.first}.", "  ")
     by_reading: dict[str, list[str]] = {}
     for v in verdicts:
@@ -162,12 +162,12 @@ def _cells(cells: list[Verdict]) -> list[str]:
             lean = f" and {its.count(LEANS)} more than 25 % off" if LEANS in its else ""
             counts.append(f"{its.count(YES)}{lean} of {len(its)}" if its else "")
         lines.append(f"| {name} | " + " | ".join(counts) + " |")
-    missed = [v for v in cells if v.unmet]
-    if missed:
+    missed_cells = [v for v in cells if v.unmet]
+    if missed_cells:
         lines += ["", "Outside, measured for published:", ""]
-    for why in dict.fromkeys(v.explanation for v in missed):
+    for why in dict.fromkeys(v.explanation for v in missed_cells):
         rows: dict[str, dict[str, list[str]]] = {}
-        for v in missed:
+        for v in missed_cells:
             if v.explanation == why and (c := v.cell) is not None:
                 rows.setdefault(c.row, {}).setdefault(c.metric, []).append(f"{c.source} {v.measured} for {c.published}")
         by_row = [
@@ -187,13 +187,13 @@ def _why(v: Verdict) -> str:
 
 def _row(v: Verdict) -> str:
     word = v.compared or _WORD[v.outcome]
-    measured = "-" if v.outcome == OPEN and not v.seeds else v.measured
-    wanted = v.tolerance if v.published == AS_STATED else f"{v.published}, {v.tolerance}"
+    measured_text = "-" if v.outcome == OPEN and not v.seeds else v.measured
+    wanted_text = v.tolerance if v.published == AS_STATED else f"{v.published}, {v.tolerance}"
     if v.reference:
-        wanted += f"; reference {v.reference}"
+        wanted_text += f"; reference {v.reference}"
     if v.anew:
         word += f"; {ANEW}"
-    cells = [v.id, v.sentence, word, measured, wanted, str(v.seeds or "")]
+    cells = [v.id, v.sentence, word, measured_text, wanted_text, str(v.seeds or "")]
     return "| " + " | ".join(x.replace("|", "/").replace("\n", " ") for x in cells) + " |"
 
 

@@ -50,10 +50,10 @@ def _inside(file: Path) -> str:
     from tailback.core.figure_style import DARK
     from tailback.core.text.themed import themed
 
-    data = file.read_bytes()
+    content = file.read_bytes()
     if file.suffix == ".svg":
-        data = themed(data.decode(), DARK).encode()
-    return base64.b64encode(data).decode()
+        content = themed(content.decode(), DARK).encode()
+    return base64.b64encode(content).decode()
 
 
 def render(template: str, **content: Any) -> str:

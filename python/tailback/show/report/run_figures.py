@@ -57,11 +57,11 @@ def _all(folder: Path, results: Any, labels: list[str], titles: Mapping[str, str
         yield "completions", functools.partial(plots.plot, results, "completions"), caption
     if len(results.layers) and not labels and (folder / "scenario.toml").is_file():
         of_spec = stored(folder / "scenario.toml").spec["links"]
-        used = {name: mean(of_run) for name, of_run in _utilisations(results).items()}
+        utilisation_of = {name: mean(of_run) for name, of_run in _utilisations(results).items()}
         caption = (
             "The fabric: hosts at the bottom, switches above. A line is as dark as the direction with more is used."
         )
-        yield "topology", functools.partial(topology, lines_of(of_spec, used)), caption
+        yield "topology", functools.partial(topology, lines_of(of_spec, utilisation_of)), caption
     if len(results.slowdowns) and points <= MOST:
         caption = f"Slowdown of flows by size, median and 99th percentile. {_MEANS}"
         yield "slowdowns", functools.partial(plots.plot, results, "slowdowns"), caption
@@ -77,10 +77,10 @@ def _all(folder: Path, results: Any, labels: list[str], titles: Mapping[str, str
 
 def _utilisations(results: Any) -> dict[str, list[float]]:
     """The utilisations of each direction of a link, one for each run."""
-    found: dict[str, list[float]] = {}
+    utilisations: dict[str, list[float]] = {}
     for row in results.links.rows():
-        found.setdefault(str(row["name"]), []).append(float(row["utilisation"]))
-    return found
+        utilisations.setdefault(str(row["name"]), []).append(float(row["utilisation"]))
+    return utilisations
 
 
 class _WithScenario:
@@ -98,20 +98,22 @@ class _WithScenario:
 def _over_axes(results: Any, labels: list[str], axes: list[str], titles: Mapping[str, str]) -> Iterator[Drawn]:
     """Curves over the first axis of numbers, and, if there is a second one, maps over both."""
     axis, link = axes[0], results.links["name"][0]
-    title, others = titles.get(axis, axis), _others(results, labels, axes[:1])
+    title, other_points = titles.get(axis, axis), _others(results, labels, axes[:1])
     of_link = tables()["links"].drawn
     for c in of_link:
-        if others <= MOST:
+        if other_points <= MOST:
             fig = functools.partial(figure_over, results, f"links.{c.name}[{link}]", [axis], {}, titles=titles)
             yield c.name, fig, f"{_capital(c.title)} of {link} over {title}. Bands: 95 % intervals."
     if len(axes) > 1 and _others(results, labels, axes[:2]) <= MOST:
-        both = f"{title} and {titles.get(axes[1], axes[1])}"
+        both_titles = f"{title} and {titles.get(axes[1], axes[1])}"
         for c in of_link:
             fig = functools.partial(figure_over, results, f"links.{c.name}[{link}]", axes[:2], {}, titles=titles)
-            caption = f"{_capital(c.title)} of {link} over {both}. Means over replications ± half the 95 % interval."
+            caption = (
+                f"{_capital(c.title)} of {link} over {both_titles}. Means over replications ± half the 95 % interval."
+            )
             yield f"map-{c.name}", fig, caption
     groups = list(dict.fromkeys(results.groups["group"]))
-    if others * len(groups) <= MOST:
+    if other_points * len(groups) <= MOST:
         for c in tables()["groups"].drawn:
             fig = functools.partial(figure_over, results, f"groups.{c.name}", [axis], {}, titles=titles)
             yield "goodput", fig, f"{_capital(c.title)} of the flows of each group over {title}. Bands: 95 % intervals."
@@ -130,12 +132,12 @@ def _others(results: Any, labels: list[str], axes: list[str]) -> int:
 def _distributions(results: Any, labels: list[str], titles: Mapping[str, str]) -> Drawn:
     """The distribution of the goodputs of flows, one line for each point. If there are too many points, the last axes
     are fixed at their middle labels."""
-    values = {n: list(dict.fromkeys(map(str, results.runs.to_list(n)))) for n in labels}
-    fixed: dict[str, str] = {}
+    labels_of_axis = {n: list(dict.fromkeys(map(str, results.runs.to_list(n)))) for n in labels}
+    fixed_labels: dict[str, str] = {}
     for name in reversed(labels):
-        if math.prod(len(v) for n, v in values.items() if n not in fixed) <= MOST:
+        if math.prod(len(v) for n, v in labels_of_axis.items() if n not in fixed_labels) <= MOST:
             break
-        fixed[name] = values[name][len(values[name]) // 2]
-    at = "".join(f", {titles.get(n, n)} at {v}" for n, v in reversed(fixed.items()))
-    fig = functools.partial(figure_spread, results, "flows.goodput_bps", fixed)
+        fixed_labels[name] = labels_of_axis[name][len(labels_of_axis[name]) // 2]
+    at = "".join(f", {titles.get(n, n)} at {v}" for n, v in reversed(fixed_labels.items()))
+    fig = functools.partial(figure_spread, results, "flows.goodput_bps", fixed_labels)
     return "goodput-distribution", fig, f"How the goodputs of all flows are distributed, over all replications{at}."

@@ -32,17 +32,17 @@ def run_page(folder: Path, kinds: Sequence[str] = (IN_PAGE,)) -> str:
     name = plain(str(stored_manifest.get("scenario") or folder.resolve().name))
     labels = labels_of(results.runs)
     status = list(results.runs["status"]) if len(results.runs) else []
-    failed = [i for i, s in enumerate(status) if s != "done"]
+    failed_runs = [i for i, s in enumerate(status) if s != "done"]
     replications = len(set(np.asarray(results.runs["replication"]).tolist())) if status else 0
     facts = [f"{len(status)} runs", f"{replications} replication{'s' if replications != 1 else ''} a point"]
     if labels:
         facts.append("varied: " + ", ".join(labels))
     sweep = stored_manifest.get("sweep") or {}
     titles = {a["name"]: f"{a['title']} ({a['unit']})" if a["unit"] else a["title"] for a in sweep.get("axes", [])}
-    compared, different, why_not = sweep.get("compare"), [], ""
-    if compared:
+    comparison, different, why_not = sweep.get("compare"), [], ""
+    if comparison:
         try:
-            different = differences(results, compared["axis"], compared["against"])
+            different = differences(results, comparison["axis"], comparison["against"])
         except CompareError as e:
             # An example is that every run of that label failed.
             why_not = f"Nothing can be compared: {e}."
@@ -53,13 +53,13 @@ def run_page(folder: Path, kinds: Sequence[str] = (IN_PAGE,)) -> str:
         title=f"{name}: report",
         name=name,
         said=facts,
-        failed=len(failed),
-        why=str(results.runs["message"][failed[0]]) if failed else "",
+        failed=len(failed_runs),
+        why=str(results.runs["message"][failed_runs[0]]) if failed_runs else "",
         figures=[picture(folder, *drawn) for drawn in figures(folder, results, labels, titles, kinds)],
         marking=marking,
         note=_note(results, labels, replications),
         tables=means(results, labels),
-        compared=compared,
+        compared=comparison,
         differences=different,
         why_not=why_not or ("" if different else "No number differs."),
         manifest=[(k, str(stored_manifest[k])) for k in facts_shown if k in stored_manifest],

@@ -32,12 +32,12 @@ class ShownTable:
 
 def means(results: Any, labels: list[str]) -> list[ShownTable]:
     """The means over replications of every table that has rows, with one row for each point and thing."""
-    done = finished(results.runs)
+    done_runs = finished(results.runs)
     shown_tables = []
     for table in for_people():
         stored = getattr(results, table.name)
         if len(stored):
-            shown_tables.append(_means(stored, [*labels, *_told(stored, table.keys)], table, done))
+            shown_tables.append(_means(stored, [*labels, *_told(stored, table.keys)], table, done_runs))
     return shown_tables
 
 
@@ -47,16 +47,16 @@ def _told(table: Any, keys: tuple[str, ...]) -> list[str]:
 
 
 def _means(stored: Any, names: list[str], table: TableRow, runs: list[Row]) -> ShownTable:
-    averaged = averages(stored, names, runs=runs, columns=[c.name for c in table.on_pages])
-    if len(averaged) > MOST_ROWS:
-        return ShownTable(table.title, [], [], len(names), len(averaged))
-    columns = with_values(table.on_pages, averaged)
+    mean_rows = averages(stored, names, runs=runs, columns=[c.name for c in table.on_pages])
+    if len(mean_rows) > MOST_ROWS:
+        return ShownTable(table.title, [], [], len(names), len(mean_rows))
+    columns = with_values(table.on_pages, mean_rows)
     heads, cells = [], []
     for c in columns:
-        unit, show = _scaled(c.shown_unit, [row[c.name] for row in averaged])
+        unit, show = _scaled(c.shown_unit, [row[c.name] for row in mean_rows])
         heads.append((_capital(c.title), unit))
-        cells.append([show(row[c.name], row.get(f"{c.name}_ci95", math.nan)).joined(" ± ") for row in averaged])
-    rows = [[*(str(row[n]) for n in names), *(column[i] for column in cells)] for i, row in enumerate(averaged)]
+        cells.append([show(row[c.name], row.get(f"{c.name}_ci95", math.nan)).joined(" ± ") for row in mean_rows])
+    rows = [[*(str(row[n]) for n in names), *(column[i] for column in cells)] for i, row in enumerate(mean_rows)]
     return ShownTable(table.title, [*((_head(table, n), "") for n in names), *heads], rows, len(names))
 
 
@@ -70,7 +70,7 @@ def differences(results: Any, axis: str, against: str) -> list[ShownTable]:
     for d in compare_points(results, axis, against):
         by_table.setdefault(d.table, {}).setdefault(d.row, {})[d.column] = d
     shown_tables = []
-    others = [n for n in labels_of(results.runs) if n != axis]
+    other_labels = [n for n in labels_of(results.runs) if n != axis]
     for table in for_people():
         rows = by_table.get(table.name, {})
         columns = [c for c in table.on_pages if any(c.name in row for row in rows.values())]
@@ -78,7 +78,7 @@ def differences(results: Any, axis: str, against: str) -> list[ShownTable]:
             shown_tables.append(ShownTable(table.title, [], [], 1, len(rows)))
         elif columns:
             keys = [_head(table, n) for n in _told(getattr(results, table.name), table.keys)]
-            named = ", ".join([*others, axis, *keys])
+            named = ", ".join([*other_labels, axis, *keys])
             shown_tables.append(_differing(table.title, named, rows, columns))
     return shown_tables
 

@@ -54,11 +54,11 @@ def text(table: Any) -> str:
     shown = [row[:fit] for row in ([h[0] for h in heads], [h[1] for h in heads], *body)]
     lines = [f"{table.name}: {count}", *columns(shown, right=[i for i, n in enumerate(numeric) if n])]
     if fit < len(names):
-        rest = "and " + ", ".join(names[fit:])
-        while rest:
-            cut = len(rest) if len(rest) <= room else max(rest.rfind(" ", 0, room), 1)
-            lines.append(rest[:cut])
-            rest = rest[cut:].lstrip()
+        names_left = "and " + ", ".join(names[fit:])
+        while names_left:
+            cut = len(names_left) if len(names_left) <= room else max(names_left.rfind(" ", 0, room), 1)
+            lines.append(names_left[:cut])
+            names_left = names_left[cut:].lstrip()
     return "\n".join(lines)
 
 
@@ -92,10 +92,10 @@ def results_html(results: Any) -> str:
     """Results in a notebook: the most important tables, and the names of the others."""
     from markupsafe import escape
 
-    shown = [getattr(results, n) for n in ("groups", "links")]
+    shown_tables = [getattr(results, n) for n in ("groups", "links")]
     others = [n for n in results.names if n not in ("groups", "links") and len(getattr(results, n))]
     rest = escape("also here: " + ", ".join(others)) if others else ""
-    tables = "".join(str(html(t)) for t in shown if len(t))
+    tables = "".join(str(html(t)) for t in shown_tables if len(t))
     return f"<p>{escape(_said(results))}</p>{tables}<p>{rest}</p>"
 
 

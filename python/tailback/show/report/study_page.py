@@ -132,20 +132,24 @@ def _cell_counts(verdicts: list[Verdict]) -> list[dict[str, Any]]:
     """One row for each class of cells, with the number of cells within the tolerance of the class."""
     rows = []
     for grade in dict.fromkeys(v.grade for v in verdicts):
-        judged = [v for v in verdicts if v.grade == grade and v.outcome != OPEN]
-        if not judged:
+        judged_cells = [v for v in verdicts if v.grade == grade and v.outcome != OPEN]
+        if not judged_cells:
             continue
-        reproduced, leaning = (sum(v.outcome == x for v in judged) for x in (YES, LEANS))
-        within = reproduced + leaning
-        outcome = NO if within < len(judged) else LEANS if leaning else YES
+        reproduced_count, leaning_count = (sum(v.outcome == x for v in judged_cells) for x in (YES, LEANS))
+        within_count = reproduced_count + leaning_count
+        outcome = NO if within_count < len(judged_cells) else LEANS if leaning_count else YES
         rows.append(
             {
                 "grade": grade,
                 "kind": MARKS[OPEN if grade == "Q" else outcome].kind,
-                "word": COMPARED if grade == "Q" else f"{within} of {len(judged)}" if outcome == NO else _word(outcome),
-                "within": within,
-                "leaning": leaning,
-                "made": len(judged),
+                "word": COMPARED
+                if grade == "Q"
+                else f"{within_count} of {len(judged_cells)}"
+                if outcome == NO
+                else _word(outcome),
+                "within": within_count,
+                "leaning": leaning_count,
+                "made": len(judged_cells),
                 "asked": "not judged" if grade == "Q" else f"what class {grade} allows",
             }
         )
@@ -158,7 +162,7 @@ def _word(outcome: str) -> str:
 
 def _row(v: Verdict, said: dict[str, str]) -> VerdictRow:
     """A verdict with the words of its row. `said` has each reason with the row that gives it."""
-    named = v.source and not v.id.startswith(v.source)
+    is_named = v.source and not v.id.startswith(v.source)
     first_row = said.setdefault(v.explanation, v.id) if v.explanation else v.id
     return VerdictRow(
         verdict=v,
@@ -166,7 +170,7 @@ def _row(v: Verdict, said: dict[str, str]) -> VerdictRow:
         word=f"{COMPARED}: {v.compared}" if v.compared else _word(v.outcome),
         asked=v.asked + (f"; reference {v.reference}" if v.reference else ""),
         measured=v.measured if v.outcome != OPEN or v.seeds else "not run",
-        origin=f"{v.id}: {v.source}" if named else v.id,
+        origin=f"{v.id}: {v.source}" if is_named else v.id,
         explanation=v.explanation if first_row == v.id else "",
         as_before=first_row if first_row != v.id else "",
     )

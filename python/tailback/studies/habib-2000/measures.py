@@ -311,13 +311,13 @@ def _lost(code: int, colour: str) -> None:
     )
     def lost(run: RunView, klass: str) -> float:
         left = [_last(run, c, "packets", code) for c in run.options.get("edges", {})]
-        sent = float(np.nansum(left)) if left else 0.0
+        sent_packets = float(np.nansum(left)) if left else 0.0
         t = run.losses
-        if not t or not len(t["link"]) or sent <= 0:
+        if not t or not len(t["link"]) or sent_packets <= 0:
             return float("nan")
         # The code points are those of class 1.
         here = (t["link"] == run.link) & (t["event"] == "drop") & (t["colour"] == f"AF1{code // 2 - 4}")
-        return 100 * float(np.sum(t["packets"][here])) / sent
+        return 100 * float(np.sum(t["packets"][here])) / sent_packets
 
 
 for _code, _colour in ((10, "green"), (12, "yellow"), (14, "red")):

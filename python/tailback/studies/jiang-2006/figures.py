@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 @figure("against")
 def against(d: Drawing) -> Drawn:
-    o = d.output
-    x, y = (MEASURES[m] for m in o["measures"])
+    output = d.output
+    x, y = (MEASURES[m] for m in output["measures"])
     lines_by_panel: dict[tuple[str, ...], dict[str, list[tuple[float, float, float]]]] = {}
     titles: dict[tuple[str, ...], str] = {}
     for runs, p in d.points():
-        values = [d.get(runs, p, "all", m.name) for m in (x, y)]
-        if values[0] is None or values[1] is None:
+        samples = [d.get(runs, p, "all", m.name) for m in (x, y)]
+        if samples[0] is None or samples[1] is None:
             continue
-        panel = tuple(p.labels[a] for a in o.get("panels", ()))
+        panel = tuple(p.labels[a] for a in output.get("panels", ()))
         titles[panel] = ", ".join(
-            named(runs.axis(a), v).removeprefix("Rate ") for a, v in zip(o.get("panels", ()), panel, strict=True)
+            named(runs.axis(a), v).removeprefix("Rate ") for a, v in zip(output.get("panels", ()), panel, strict=True)
         )
-        over, e = OverSeeds.of(values[0]), OverSeeds.of(values[1])
+        over, e = OverSeeds.of(samples[0]), OverSeeds.of(samples[1])
         lines = lines_by_panel.setdefault(panel, {})
-        lines.setdefault(p.labels[o.get("lines", "queue")], []).append((over.mean, e.mean, e.half))
+        lines.setdefault(p.labels[output.get("lines", "queue")], []).append((over.mean, e.mean, e.half))
     if not lines_by_panel:
         return None
     panels = [

@@ -68,8 +68,8 @@ class Group:
 
 @figure("utility")
 def utility(d: Drawing) -> Drawn:
-    runs, o, panels = d.study.runs[d.output.get("runs", d.experiment.runs[0])], d.output, []
-    for pairs in o["panels"]:
+    runs, output, panels = d.study.runs[d.output.get("runs", d.experiment.runs[0])], d.output, []
+    for pairs in output["panels"]:
         groups = []
         for pair in pairs:
             pair_marks = marks(d, runs, pair)
@@ -81,7 +81,7 @@ def utility(d: Drawing) -> Drawn:
             panels.append(groups)
     if not panels:
         return None
-    return draw(panels, o.get("box_sigmas", 3.0), o.get("smallest_box", 0.01), who(d, runs))
+    return draw(panels, output.get("box_sigmas", 3.0), output.get("smallest_box", 0.01), who(d, runs))
 
 
 def who(d: Drawing, runs: Runs) -> str:
@@ -153,22 +153,22 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01,
     fig, axes = plots.grid(3.4 * columns + 0.3, 2.9 * rows + 0.2, rows, columns)
     for ax in list(axes.flat)[n:]:
         ax.set_axis_off()
-    for i, (ax, groups, (right, top)) in enumerate(zip(axes.flat, panels, frames(panels), strict=False)):
+    for i, (ax, groups, (x_limit, y_limit)) in enumerate(zip(axes.flat, panels, frames(panels), strict=False)):
         # The axis has a little room left of the origin, where a source without throughput is.
-        ax.set_xlim(-0.05 * right, right)
-        ax.set_ylim(-0.05 * top, top)
+        ax.set_xlim(-0.05 * x_limit, x_limit)
+        ax.set_ylim(-0.05 * y_limit, y_limit)
         for g in groups:
             for m in g.marks:
-                if m.y <= top:
-                    _box(ax, m, sigmas, (smallest * right, smallest * top), g.colour)
-            inside = [(x, y) for x, y in g.published if x <= right and y <= top]
+                if m.y <= y_limit:
+                    _box(ax, m, sigmas, (smallest * x_limit, smallest * y_limit), g.colour)
+            inside = [(x, y) for x, y in g.published if x <= x_limit and y <= y_limit]
             ax.plot([x for x, _ in inside], [y for _, y in inside], **_PUBLISHED, color=g.colour)
-        for g, text, x, y in placed(groups, right, top):
+        for g, text, x, y in placed(groups, x_limit, y_limit):
             ax.text(x, y, text, ha="center", va="center", fontsize="medium", **_look(g))
-        above = [(m, g) for g in groups for m in g.marks if m.y > top]
+        above = [(m, g) for g in groups for m in g.marks if m.y > y_limit]
         for k, (m, g) in enumerate(above):
             text = f"\N{UPWARDS ARROW} {m.name} ({m.x:.2f}, {m.y:.0f} s)"
-            ax.text(0.02 * right, top * (0.99 - 0.07 * k), text, va="top", fontsize=small_type(), **_look(g))
+            ax.text(0.02 * x_limit, y_limit * (0.99 - 0.07 * k), text, va="top", fontsize=small_type(), **_look(g))
         if i + columns >= n:
             ax.set_xlabel("throughput (packets/s)")
         if i % columns == 0:

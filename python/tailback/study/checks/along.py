@@ -74,13 +74,13 @@ class Along(Measured, kw_only=True, frozen=True):
             group = groups.setdefault(tuple(rest.items()), [])
             if x is not None:
                 group.append((where[self.along], x))
-        m, name, within = MEASURES[self.measure], judge.title(discipline), self._within()
+        m, name, tolerance = MEASURES[self.measure], judge.title(discipline), self._within()
         unit = "points" if m.unit == "%" else m.unit
-        required = (
+        requirement = (
             f"falls with {self.along}"
             if self.falls
-            else f"within {within:g} {unit} along {self.along}{f' ({self.word})' if self.word else ''}"
-            if within is not None
+            else f"within {tolerance:g} {unit} along {self.along}{f' ({self.word})' if self.word else ''}"
+            if tolerance is not None
             else f"rises by at most {self._rise(unit)} with {self.along}"
         )
         findings = []
@@ -88,7 +88,7 @@ class Along(Measured, kw_only=True, frozen=True):
             place = judge.where_text(dict(rest_of), self.runs)
             what = f"{name}, {place}"
             if len(points) < 2:
-                findings.append(Finding(what, place, "not run", required, OPEN))
+                findings.append(Finding(what, place, "not run", requirement, OPEN))
                 continue
             seeds = min(len(x) for _, x in points)
             outcome, text, apart, margin = self._falls(name, points, seeds) if self.falls else self._apart(name, points)
@@ -96,7 +96,7 @@ class Along(Measured, kw_only=True, frozen=True):
             if self.one_seed(judge, seeds):
                 outcome, remark = (OPEN if self.falls else outcome), ONE_SEED
             findings.append(
-                Finding(what, place, text, required, outcome, apart, seeds=seeds, remark=remark, margin=margin)
+                Finding(what, place, text, requirement, outcome, apart, seeds=seeds, remark=remark, margin=margin)
             )
         return findings
 
@@ -117,18 +117,18 @@ class Along(Measured, kw_only=True, frozen=True):
             n = min((len(x) for x in kept), default=0)
             spreads.append(np.array([max(x[i] for x in kept) / min(x[i] for x in kept) for i in range(n)]))
         names = [judge.title(discipline), judge.title(other)]
-        required = f"{m.title.lower()} of {names[0]} varies less along {self.along} than that of {names[1]}"
+        requirement = f"{m.title.lower()} of {names[0]} varies less along {self.along} than that of {names[1]}"
         n = min(len(x) for x in spreads)
         if n == 0:
-            return Finding(names[0], "", "not run", required, OPEN)
+            return Finding(names[0], "", "not run", requirement, OPEN)
         ours, theirs = (OverSeeds.of(x) for x in spreads)
         shown = [f"{e.mean:.2f} ± {e.half:.2f}" for e in (ours, theirs)]
         text = f"greatest over smallest {shown[0]}, {names[1]} {shown[1]}"
         d = OverSeeds.of_difference(spreads[0][:n], spreads[1][:n])
         if self.one_seed(judge, n):
-            return Finding(names[0], "", text, required, OPEN, seeds=n, remark=ONE_SEED)
+            return Finding(names[0], "", text, requirement, OPEN, seeds=n, remark=ONE_SEED)
         outcome = NO if d.mean >= 0 else LEANS if abs(d.mean) <= d.half else YES
-        return Finding(names[0], "", text, required, outcome, d.mean, d.half, n, margin=-d.mean)
+        return Finding(names[0], "", text, requirement, outcome, d.mean, d.half, n, margin=-d.mean)
 
     def _falls(self, name: str, points: Points, seeds: int) -> tuple[str, str, None, float]:
         """The quantity falls if each mean is below the one before it, and zero is outside of the interval of each
@@ -150,10 +150,10 @@ class Along(Measured, kw_only=True, frozen=True):
         if self.rises_at_most is not None:
             points = sorted(points, key=lambda p: float(p[0]))
         means = [float(np.mean(x)) for _, x in points]
-        pairs = list(itertools.combinations(range(len(means)), 2))
+        index_pairs = list(itertools.combinations(range(len(means)), 2))
         if self.rises_at_most is None:
-            pairs += [(j, i) for i, j in pairs]
-        low, high = max(pairs, key=lambda p: means[p[1]] - means[p[0]])
+            index_pairs += [(j, i) for i, j in index_pairs]
+        low, high = max(index_pairs, key=lambda p: means[p[1]] - means[p[0]])
         apart = means[high] - means[low]
         text = (
             f"{name} {m.show(means[low])} ({self.along} {points[low][0]}) to "

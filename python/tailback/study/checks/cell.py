@@ -14,15 +14,15 @@ from tailback.study.samples import Samples
 
 def pooled(samples: Samples, runs: str, key: tuple[str, ...], source: str, metric: str) -> np.ndarray | None:
     """The interval means of a source over all seeds; None if it was not run."""
-    at = ("intervals", runs, key, source, metric)
-    if at not in samples.memo:
+    memo_key = ("intervals", runs, key, source, metric)
+    if memo_key not in samples.memo:
         # The tables are read once for all numbers of a point.
         for view in samples.views(runs, key):
             for i in range(len(view.flows["id"])):
                 for m in METRICS:
                     k = ("intervals", runs, key, str(i + 1), m)
                     samples.memo.setdefault(k, []).append(by_interval(view, str(i + 1), m)[0])
-    means = samples.memo.get(at)
+    means = samples.memo.get(memo_key)
     return np.concatenate(means) if means else None
 
 
@@ -37,12 +37,12 @@ class CellNumber(Published, kw_only=True, frozen=True):
     def verdict(self, judge: Evidence) -> Verdict:
         c, runs = self.cell, judge.runs(self.runs)
         metric, key = METRICS[self.metric], runs.key_of(self.queue)
-        values = pooled(judge.samples, runs.name, key, self.class_, self.metric)
-        outcome, measured, mean = OPEN, "not run", None
-        if values is not None and len(values):
-            mean, sd = statistics(values)
+        interval_means = pooled(judge.samples, runs.name, key, self.class_, self.metric)
+        outcome, measured_text, mean = OPEN, "not run", None
+        if interval_means is not None and len(interval_means):
+            mean, sd = statistics(interval_means)
             outcome = NO if not c.meets(mean) else LEANS if c.leans(mean) else YES
-            measured = show(mean, sd)
+            measured_text = show(mean, sd)
         if c.grade == DAMAGED:
             outcome = OPEN
         sentence = f"{judge.title(self.queue)}, {metric.title.lower()} of source {self.class_} ({self.title})"
@@ -54,12 +54,12 @@ class CellNumber(Published, kw_only=True, frozen=True):
             outcome=outcome,
             gate=self.gate,
             published=f"{show(c.mean, c.sd)} {metric.unit}",
-            measured=f"{measured} {metric.unit}",
+            measured=f"{measured_text} {metric.unit}",
             seeds=len(list(judge.samples.views(runs.name, key))),
             tolerance=f"{c.allowed:.3g} {metric.unit}",
             explanation=self.explanation if outcome in (NO, LEANS) or c.grade == DAMAGED else "",
             part=f"within what its class allows, but more than {100 * LOOSE:g} % off" if outcome == LEANS else "",
-            checks=[Finding(sentence, "", measured, c.why, outcome, mean)],
+            checks=[Finding(sentence, "", measured_text, c.why, outcome, mean)],
             table=self.table,
             grade=c.grade,
             kind=ZERO if c.mean == 0 else VALUE,

@@ -59,33 +59,33 @@ class Every(Measured, kw_only=True, frozen=True):
     def _at(self, judge: Evidence, discipline: str, place: Place) -> Finding:
         m, title, where = MEASURES[self.measure], judge.title(discipline), judge.where_text(place, self.runs)
         limits = self.limits
-        required = f"every one of {len(written_out(self.every))} {limits.text}"
-        values = {c: judge.values(self, discipline, place, c) for c in written_out(self.every)}
-        means = {c: OverSeeds.of(x) for c, x in values.items() if x is not None}
+        requirement = f"every one of {len(written_out(self.every))} {limits.text}"
+        values_of = {c: judge.values(self, discipline, place, c) for c in written_out(self.every)}
+        means = {c: OverSeeds.of(x) for c, x in values_of.items() if x is not None}
         if not means:
-            return Finding(f"{title}, {where}", where, "not run", required, OPEN)
+            return Finding(f"{title}, {where}", where, "not run", requirement, OPEN)
         seeds = min(e.n for e in means.values())
-        missed = {c: e for c, e in means.items() if not self._holds(e.mean)}
-        right = len(means) - len(missed)
+        missed_classes = {c: e for c, e in means.items() if not self._holds(e.mean)}
+        right = len(means) - len(missed_classes)
         text = f"{title}, {m.title.lower()}: {right} of {len(means)}"
-        worst = sorted(missed, key=lambda c: missed[c].mean, reverse=self.below is not None)
+        worst = sorted(missed_classes, key=lambda c: missed_classes[c].mean, reverse=self.below is not None)
         if worst:
-            text += "; not " + ", ".join(self._named(c, missed[c], values[c], m) for c in worst[:MOST_NAMED])
+            text += "; not " + ", ".join(self._named(c, missed_classes[c], values_of[c], m) for c in worst[:MOST_NAMED])
         if len(worst) > MOST_NAMED:
             text += f" and {len(worst) - MOST_NAMED} more"
-        close = [c for c, e in means.items() if c not in missed and limits.close(e)]
+        close = [c for c, e in means.items() if c not in missed_classes and limits.close(e)]
         margin = float(np.mean([limits.margin(e.mean) for e in means.values()]))
-        if not missed and len(means) == len(values):
+        if not missed_classes and len(means) == len(values_of):
             outcome = LEANS if close else YES
         else:
-            outcome = LEANS if 2 * right >= len(values) and margin >= 0 else NO
+            outcome = LEANS if 2 * right >= len(values_of) and margin >= 0 else NO
         return Finding(
             f"{title}, {where}",
             where,
             text,
-            required,
+            requirement,
             outcome,
-            value=right / len(values),
+            value=right / len(values_of),
             seeds=seeds,
             remark=ONE_SEED if self.one_seed(judge, seeds) else f"{CLOSE} for {', '.join(close)}" if close else "",
             margin=margin,

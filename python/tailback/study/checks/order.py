@@ -20,7 +20,7 @@ class Order(Measured, kw_only=True, frozen=True):
         return ORDER
 
     def decide(self, judge: Evidence) -> list[Finding]:
-        pairs = [
+        discipline_pairs = [
             Rival(
                 runs=self.runs,
                 measure=self.measure,
@@ -33,5 +33,5 @@ class Order(Measured, kw_only=True, frozen=True):
             for a, b in itertools.pairwise(self.order)
         ]
         # All pairs are decided together, so that a pair in doubt requests more seeds of its two disciplines only.
-        asked = ((pair, one) for pair in pairs for one in pair.asked(judge))
+        asked = ((pair, one) for pair in discipline_pairs for one in pair.asked(judge))
         return [pair.at(judge, *one) for pair, one in judge.separately(asked)]

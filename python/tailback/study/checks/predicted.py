@@ -39,18 +39,18 @@ class Predicted(Check, kw_only=True, frozen=True):
         return ARITHMETIC
 
     def decide(self, judge: Evidence) -> list[Finding]:
-        value = float(getattr(self._model(), self.field))
+        predicted = float(getattr(self._model(), self.field))
         name, unit = _FIELDS.get(self.field, (self.field, ""))
-        text = f"{name} {value:.4g} {unit}".rstrip()
+        text = f"{name} {predicted:.4g} {unit}".rstrip()
         if self.value is not None:
             low, high = self.value - self.within, self.value + self.within
-            required = f"{self.value:g}" + (f" within {self.within:g}" if self.within else "") + f" {unit}".rstrip()
+            requirement = f"{self.value:g}" + (f" within {self.within:g}" if self.within else "") + f" {unit}".rstrip()
         else:
             low = -math.inf if self.above is None else self.above
             high = math.inf if self.below is None else self.below
-            required = f"above {low:g}" if self.above is not None else f"below {high:g}"
-        margin = min(value - low, high - value)
-        return [Finding("model", "", text, required, YES if margin >= 0 else NO, value, margin=margin)]
+            requirement = f"above {low:g}" if self.above is not None else f"below {high:g}"
+        margin = min(predicted - low, high - predicted)
+        return [Finding("model", "", text, requirement, YES if margin >= 0 else NO, predicted, margin=margin)]
 
     def _model(self) -> TailDrop | Qsdrr:
         w = self.with_

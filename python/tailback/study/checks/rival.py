@@ -54,7 +54,7 @@ class Rival(Everywhere, kw_only=True, frozen=True):
         return [self.at(judge, *one) for one in self.everywhere(judge)]
 
     def at(self, judge: Evidence, discipline: str, where: Place | Sequence[Place]) -> Finding:
-        m, name, (word, other) = MEASURES[self.measure], judge.title(discipline), self.relation
+        m, name, (word, rival) = MEASURES[self.measure], judge.title(discipline), self.relation
         place = judge.where_text(where, self.runs) if isinstance(where, dict) else "mean of all points"
         what = f"{name}, {place}"
         sides = self._sides(judge, discipline, where)
@@ -67,11 +67,11 @@ class Rival(Everywhere, kw_only=True, frozen=True):
         if self.less is not None:
             name = f"{name} less {judge.title(self.less[0])}"
         unit = f" {m.unit}" if m.unit != "1" else ""
-        other_text = judge.title(other) + (f" less {judge.title(self.less[1])}" if self.less is not None else "")
+        other_text = judge.title(rival) + (f" less {judge.title(self.less[1])}" if self.less is not None else "")
         other_text += f" x {self.factor:g}" if self.factor is not None else ""
         other_text += f" {'-' if self.by < 0 else '+'} {abs(self.by):g}{unit}" if self.by is not None else ""
         text = f"{name} {OverSeeds.of(a).shown(m)}, {other_text} {OverSeeds.of(b).shown(m)}{unit}"
-        required, d = f"{name} {word} {other_text}", OverSeeds.of_difference(a, b)
+        requirement, d = f"{name} {word} {other_text}", OverSeeds.of_difference(a, b)
 
         def finding(required: str, outcome: str, remark: str, margin: float) -> Finding:
             return Finding(
@@ -84,15 +84,15 @@ class Rival(Everywhere, kw_only=True, frozen=True):
             outcome = limits.outcome(d)
             remark = ONE_SEED if is_one_seed else CLOSE if limits.close(d) else ""
             of_word = f" ({self.word})" if self.word else ""
-            return finding(f"{required}, within {reach:g}{unit}{of_word}", outcome, remark, limits.margin(d.mean))
+            return finding(f"{requirement}, within {reach:g}{unit}{of_word}", outcome, remark, limits.margin(d.mean))
         margin = d.mean if word == "above" else -d.mean
         right = margin > 0
         if is_one_seed:
             remark = f"{ONE_SEED}: {'as asked' if right else 'not as asked'}, but no order"
-            return finding(required, OPEN, remark, margin)
+            return finding(requirement, OPEN, remark, margin)
         apart = math.isnan(d.half) or abs(d.mean) > d.half
         outcome = (YES if apart else LEANS) if right else NO
-        return finding(required, outcome, _remark(right, apart), margin)
+        return finding(requirement, outcome, _remark(right, apart), margin)
 
     def _reach(self, unit: str, other: float) -> float | None:
         """The largest distance of the means, for `near`."""
@@ -106,11 +106,11 @@ class Rival(Everywhere, kw_only=True, frozen=True):
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """The compared values by seed; None if a part was not run."""
         names = (discipline, self.relation[1], *(self.less or ()))
-        values = [x for name in names if (x := judge.values(self, name, where)) is not None]
-        if len(values) < len(names):
+        samples = [x for name in names if (x := judge.values(self, name, where)) is not None]
+        if len(samples) < len(names):
             return None
-        n = min(len(x) for x in values)
-        a, b, *off = (x[:n] for x in values)
+        n = min(len(x) for x in samples)
+        a, b, *off = (x[:n] for x in samples)
         if off:
             a, b = a - off[0], b - off[1]
         return a, b * (1.0 if self.factor is None else self.factor) + (self.by or 0.0)

@@ -55,14 +55,14 @@ def changes(given: list[str], words: Mapping[str, Any], where: str) -> list[str]
 
     Adjacent changes with the same names are grouped by item: all changes of one item come before those of the next.
     """
-    written = []
+    written_changes = []
     for names, alike in itertools.groupby(given, lambda change: tuple(_NAME.findall(change.partition("=")[0]))):
-        some = list(alike)
-        each = [x if isinstance(x, list) else [x] for x in (_word(n, some[0], words, where) for n in names)]
+        alike_names = list(alike)
+        each = [x if isinstance(x, list) else [x] for x in (_word(n, alike_names[0], words, where) for n in names)]
         for items in itertools.product(*each):
             one = {**words, **dict(zip(names, items, strict=True))}
-            written += [_in_text(change, one, where) for change in some]
-    return written
+            written_changes += [_in_text(change, one, where) for change in alike_names]
+    return written_changes
 
 
 def _in_text(text: str, words: Mapping[str, Any], where: str) -> str:

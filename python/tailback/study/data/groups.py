@@ -72,15 +72,17 @@ def _rows(
     """The rows of a table, with the keys of the tables above it and their places. `words` are the values."""
     words = {**words, **fill.values(table, f"{file}: {at}")}
     own = {k: v for k, v in table.items() if k not in ("each", "values")}
-    keys, shared = {**above, **own}, {k: x for k, x in places.items() if k not in own}
+    keys, shared_places = {**above, **own}, {k: x for k, x in places.items() if k not in own}
     if "each" not in table:
-        where = {k: f"{file}: {shared.get(k, at)}.{k}" for k in keys}
-        yield StudyRow({k: fill.filled(v, words, where[k]) for k, v in keys.items()} if words else keys, at, shared)
+        where = {k: f"{file}: {shared_places.get(k, at)}.{k}" for k in keys}
+        yield StudyRow(
+            {k: fill.filled(v, words, where[k]) for k, v in keys.items()} if words else keys, at, shared_places
+        )
         return
     if "id" in own:
         raise StudyError(f"{file}: {at}.id = {own['id']!r}: each row needs its own; write it in [[{name}.each]]")
     for j, row in enumerate(_each(table["each"], at, name, file)):
-        yield from _rows(row, f"{at}.each[{j}]", keys, {**shared, **dict.fromkeys(own, at)}, words, name, file)
+        yield from _rows(row, f"{at}.each[{j}]", keys, {**shared_places, **dict.fromkeys(own, at)}, words, name, file)
 
 
 def _each(given: Any, at: str, name: str, file: Path | str) -> list[dict[str, Any]]:
@@ -94,36 +96,36 @@ def cases(
 ) -> list[dict[str, Any]]:
     """Every case of a set of runs, written out: labels, changes, and the modes that run it. `words` are the values of
     the set."""
-    written = []
+    written_cases = []
     for i, table in enumerate(tables):
         where = f"{at}.case[{i}]"
         group = read_table(CaseGroup, table, file, where)
         for j, own in enumerate(group.each or [{}]):
             place = f"{where}.each[{j}]" if group.each else where
-            written += list(_written_out(group, read_table(CaseRow, own, file, place), words, f"{file}: {place}"))
-    return written
+            written_cases += list(_written_out(group, read_table(CaseRow, own, file, place), words, f"{file}: {place}"))
+    return written_cases
 
 
 def _written_out(group: CaseGroup, row: CaseRow, words: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:
     labels = {**group.labels, **row.labels}
-    values = fill.values({"values": {**group.values, **row.values}}, where)
+    filled_values = fill.values({"values": {**group.values, **row.values}}, where)
     if not labels:
         raise StudyError(f"{where}: it has no labels; add labels = {{ AXIS = VALUE }}")
     changes, share = [*group.set, *row.set], row.fair_share if row.fair_share is not None else group.fair_share
     roles = {**group.roles, **row.roles}
     for combination in itertools.product(*(x if isinstance(x, list) else [x] for x in labels.values())):
         own = dict(zip(labels, combination, strict=True))
-        filling = {**words, **values, **own}
-        case: dict[str, Any] = {
+        filling_words = {**words, **filled_values, **own}
+        written_case: dict[str, Any] = {
             "labels": own,
-            "set": fill.changes(changes, filling, f"{where}.set"),
+            "set": fill.changes(changes, filling_words, f"{where}.set"),
             "modes": _modes(group, row, {k: str(v) for k, v in own.items()}, where),
         }
         if roles:
-            case["roles"] = roles
+            written_case["roles"] = roles
         if share is not None:
-            case["fair_share"] = str(fill.filled(share, filling, f"{where}.fair_share"))
-        yield case
+            written_case["fair_share"] = str(fill.filled(share, filling_words, f"{where}.fair_share"))
+        yield written_case
 
 
 def _modes(group: CaseGroup, row: CaseRow, labels: dict[str, str], where: str) -> list[Mode]:

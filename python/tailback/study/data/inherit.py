@@ -67,30 +67,30 @@ def bases_first(sources: Mapping[str, Source]) -> Iterable[str]:
 
 def runs(name: str, sources: Mapping[str, Source]) -> dict[str, Any]:
     """The table of a set of runs, with the keys inherited from the sets that it extends."""
-    merged: dict[str, Any] = {}
+    merged_keys: dict[str, Any] = {}
     for one in lineage(name, sources):
         own = sources[one].table
-        merged = {**merged, **own, **_axes(merged, own), **_values(merged, own)}
-    return merged
+        merged_keys = {**merged_keys, **own, **_axes(merged_keys, own), **_values(merged_keys, own)}
+    return merged_keys
 
 
 def experiment(name: str, sources: Mapping[str, Source]) -> dict[str, Any]:
     """The table of an experiment, with the keys inherited from those that it extends."""
-    merged: dict[str, Any] = {}
+    merged_keys: dict[str, Any] = {}
     for one in lineage(name, sources):
         own = sources[one].table
-        merged = {**{k: v for k, v in merged.items() if k not in _OWN}, **own, **_values(merged, own)}
-    return merged
+        merged_keys = {**{k: v for k, v in merged_keys.items() if k not in _OWN}, **own, **_values(merged_keys, own)}
+    return merged_keys
 
 
 def runs_written(name: str, sources: Mapping[str, Source]) -> dict[str, Any]:
     """A set of runs with the keys that it inherits, its names replaced by their values, and its cases written out."""
     file, table = sources[name].file, runs(name, sources)
     at, words = f"{file}: runs.{name}", fill.values(table, f"{file}: runs.{name}")
-    found = with_words(table, words, at)
+    runs_table = with_words(table, words, at)
     if isinstance(table.get("case"), list):
-        found["case"] = groups.cases(table["case"], f"runs.{name}", file, words)
-    return found
+        runs_table["case"] = groups.cases(table["case"], f"runs.{name}", file, words)
+    return runs_table
 
 
 def with_words(table: dict[str, Any], words: Mapping[str, Any], at: str) -> dict[str, Any]:
@@ -131,16 +131,16 @@ def _axes(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     Without the paths and roles of the other axis, an axis would change nothing. Values are replaced as a whole: any of
     `quick`, `full`, `both`, `pairs` and `disciplines` of an axis replaces all of these keys of the other.
     """
-    tables, given = base.get("axis"), own.get("axis")
-    if not isinstance(tables, dict) or not isinstance(given, dict):
+    base_axes, own_axes = base.get("axis"), own.get("axis")
+    if not isinstance(base_axes, dict) or not isinstance(own_axes, dict):
         return {}
-    values = {"quick", "full", "both", "pairs", "disciplines"}
-    axes = dict(tables)
-    for name, axis in given.items():
-        under = tables.get(name, {})
-        if not isinstance(axis, dict) or not isinstance(under, dict):
+    value_keys = {"quick", "full", "both", "pairs", "disciplines"}
+    axes = dict(base_axes)
+    for name, axis in own_axes.items():
+        base_axis = base_axes.get(name, {})
+        if not isinstance(axis, dict) or not isinstance(base_axis, dict):
             axes[name] = axis
             continue
-        kept = {k: v for k, v in under.items() if k not in values or not values & axis.keys()}
+        kept = {k: v for k, v in base_axis.items() if k not in value_keys or not value_keys & axis.keys()}
         axes[name] = {**kept, **axis}
     return {"axis": axes}

@@ -77,10 +77,10 @@ class CellsTable(Table, kw_only=True, frozen=True):
 def read_published(part: dict[str, Any], file: Path | str) -> list[Published]:
     """All numbers of one file, in order. Raises `StudyError`."""
     t = read_table(PublishedFile, part, file)
-    numbers: list[Published] = [_number(row, file) for row in rows(t.number, "number", file)]
+    published_numbers: list[Published] = [_number(row, file) for row in rows(t.number, "number", file)]
     for name, table in t.cells.items():
-        numbers += _cells(name, table, file)
-    return numbers
+        published_numbers += _cells(name, table, file)
+    return published_numbers
 
 
 def _number(row: StudyRow, file: Path | str) -> MeasuredNumber:
@@ -93,23 +93,23 @@ def _number(row: StudyRow, file: Path | str) -> MeasuredNumber:
 
 def _cells(name: str, table: dict[str, Any], file: Path | str) -> list[CellNumber]:
     """The cells of one table. Raises `StudyError` for a cell that cannot be read or has no class."""
-    at = f"{file}, [cells.{name}]"
+    place = f"{file}, [cells.{name}]"
     columns = {f.encode_name for f in msgspec.structs.fields(CellsTable)}
     by_pair = {k: v for k, v in table.items() if k not in columns and isinstance(v, dict)}
     t = read_table(CellsTable, {k: v for k, v in table.items() if k not in by_pair}, file, f"cells.{name}")
-    numbers = []
+    cell_numbers = []
     for pair, row in by_pair.items():
         metrics = {k: v for k, v in row.items() if k not in _ROW}
         metrics |= {m: ", ".join(["0"] * len(t.sources)) for m in t.none}
         for metric, text in metrics.items():
             texts = [x.strip() for x in text.split(",")]
             if len(texts) != len(t.sources):
-                raise StudyError(f"{at}, {pair}, {metric}: {len(texts)} cells for {len(t.sources)} sources")
+                raise StudyError(f"{place}, {pair}, {metric}: {len(texts)} cells for {len(t.sources)} sources")
             for i, x in enumerate(texts):
-                cell = _cell(x, metric, i, row, t, f"{at}, {pair}, {metric}")
+                cell = _cell(x, metric, i, row, t, f"{place}, {pair}, {metric}")
                 if cell is not None:
-                    numbers.append(_published(name, t, pair, i + 1, cell))
-    return numbers
+                    cell_numbers.append(_published(name, t, pair, i + 1, cell))
+    return cell_numbers
 
 
 def _published(name: str, t: CellsTable, pair: str, source: int, cell: Cell) -> CellNumber:

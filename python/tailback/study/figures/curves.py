@@ -45,7 +45,7 @@ def curves(d: Drawing) -> Drawn:
         runs = d.points()[0][0] if labels else None
         axis = runs.axis(o["panels"]) if runs else None
         frames = [(_panel_title(d, axis, x), c, m, x) for x in labels for _, c, m, _ in frames]
-    panels, drawn = [], []
+    panels, drawn_curves = [], []
     for title, klass, m, panel in frames:
         lines: dict[str, list[tuple[float, float, float]]] = {}
         for runs, p in d.points({o["panels"]: panel} if panel is not None else None):
@@ -62,16 +62,16 @@ def curves(d: Drawing) -> Drawn:
         of = {c.name for c in frame_curves}
         marks = [p for p in published(d, klass, m.name, x_axis, line_axis, at) if p.name in of]
         panels.append(plots.Panel(frame_curves, title, m.label if len(measures) > 1 else "", marks))
-        drawn += frame_curves
-    if not drawn:
+        drawn_curves += frame_curves
+    if not drawn_curves:
         return None
-    first = measures[0]
-    reference = (100.0, "fair share") if first.name == "share" else None
+    first_measure = measures[0]
+    reference = (100.0, "fair share") if first_measure.name == "share" else None
     limits = tuple(o["limits"]) if "limits" in o else None
     runs = d.points()[0][0]
     axis = next((a for a in runs.axes if a.name == x_axis), None)
     xlabel = o.get("xlabel") or _axis_label(axis, x_axis)
-    ylabel = o.get("ylabel") or (first.label if len(measures) == 1 else "")
+    ylabel = o.get("ylabel") or (first_measure.label if len(measures) == 1 else "")
     return plots.curves(
         panels,
         xlabel,

@@ -31,18 +31,18 @@ def windows(d: Drawing) -> Drawn:
             continue
         s = view.series
         keep = s["probe"] == "cwnd"
-        things, times, values = s["what"][keep], s["time_s"][keep], s["value"][keep]
+        objects, times, window_sizes = s["what"][keep], s["time_s"][keep], s["value"][keep]
         names = view.flows["id"].tolist()
         fig, axes = plots.grid(6.8, 0.5 + 1.25 * len(names), len(names), 1, sharex=True, sharey=True)
         goodput = view.flows["goodput_wire_bps"] / 1e6
         for i, (ax, name) in enumerate(zip(axes[:, 0], names, strict=True)):
-            of_flow = things == f"flows.{name}"
-            ax.plot(times[of_flow], values[of_flow], color=plots.look("", i).colour, linewidth=0.9)
+            of_flow = objects == f"flows.{name}"
+            ax.plot(times[of_flow], window_sizes[of_flow], color=plots.look("", i).colour, linewidth=0.9)
             ax.set_title(f"{name}, {goodput[i]:.2f} Mb/s")
             ax.set_ylabel("cwnd (packets)")
             ax.margins(x=0.01)
         # The overshoot of slow start would flatten the other curves.
-        axes[0][0].set_ylim(0, 1.3 * np.quantile(values, 0.95))
+        axes[0][0].set_ylim(0, 1.3 * np.quantile(window_sizes, 0.95))
         axes[-1, 0].set_xlabel("time (s)")
         return fig
     return None

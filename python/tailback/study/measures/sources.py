@@ -72,10 +72,10 @@ def by_interval(run: RunView, klass: str, metric: str) -> np.ndarray:
     ids = run.flows["id"][run.of(klass)]
     start = run.options.get("from_s", float(np.min(t["to_s"])))
     end = run.options.get("to_s", float("inf"))
-    counted = (t["from_s"] >= start - 1e-9) & (t["to_s"] <= end + 1e-9)
+    is_counted = (t["from_s"] >= start - 1e-9) & (t["to_s"] <= end + 1e-9)
     rows = []
     for flow in ids:
-        keep = (t["id"] == flow) & counted
+        keep = (t["id"] == flow) & is_counted
         x = sum(np.asarray(t[c][keep], dtype=float) for c in m.columns)
         rows.append(x / (t["to_s"][keep] - t["from_s"][keep]) if m.rate else np.nan_to_num(x))
     return np.array(rows)

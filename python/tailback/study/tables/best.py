@@ -27,41 +27,41 @@ from tailback.study.tolerance import OverSeeds
 @table("best")
 def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     """One row for each discipline and place. The choice is made seed by seed, so that it has an interval."""
-    o, shown_measure = d.output, MEASURES[d.output["shows"]]
-    ((knee, least),) = o["knee"].items()
+    output, shown_measure = d.output, MEASURES[d.output["shows"]]
+    ((knee, least),) = output["knee"].items()
     groups: dict[tuple[str, ...], list[dict[str, np.ndarray]]] = {}
     axes: list[str] = []
     for runs, p in d.points():
-        axes = [a for a in p.labels if a != o["along"]]
-        values = {m: d.get(runs, p, "all", m) for m in (o["most"], knee, shown_measure.name)}
-        if all(v is not None for v in values.values()):
-            at = tuple(p.labels[a] for a in axes)
-            groups.setdefault(at, []).append({m: v for m, v in values.items() if v is not None})
+        axes = [a for a in p.labels if a != output["along"]]
+        samples_of = {m: d.get(runs, p, "all", m) for m in (output["most"], knee, shown_measure.name)}
+        if all(v is not None for v in samples_of.values()):
+            key = tuple(p.labels[a] for a in axes)
+            groups.setdefault(key, []).append({m: v for m, v in samples_of.items() if v is not None})
     rows, plain = [], []
-    for at, points in groups.items():
+    for key, points in groups.items():
         n = min(len(v) for p in points for v in p.values())
-        table = {m: np.array([p[m][:n] for p in points]) for m in (o["most"], knee, shown_measure.name)}
-        top = table[shown_measure.name][np.argmax(table[o["most"]], axis=0), np.arange(n)]
+        table = {m: np.array([p[m][:n] for p in points]) for m in (output["most"], knee, shown_measure.name)}
+        shown_at_most = table[shown_measure.name][np.argmax(table[output["most"]], axis=0), np.arange(n)]
         good = np.where(table[knee] >= least, table[shown_measure.name], np.inf).min(axis=0)
         estimates = (
-            [OverSeeds.of(top), OverSeeds.of(good[np.isfinite(good)])]
+            [OverSeeds.of(shown_at_most), OverSeeds.of(good[np.isfinite(good)])]
             if np.isfinite(good).any()
-            else [OverSeeds.of(top)]
+            else [OverSeeds.of(shown_at_most)]
         )
-        names = [d.title(x) if x in d.study.pairs or x in d.study.disciplines else x for x in at]
+        names = [d.title(x) if x in d.study.pairs or x in d.study.disciplines else x for x in key]
         cells = [e.shown(shown_measure) for e in estimates] + ["none"] * (2 - len(estimates))
         rows.append([*names, *cells, str(n)])
         plain.append([*names, *(x for e in estimates for x in (e.mean, e.half)), *[None] * (4 - 2 * len(estimates)), n])
     path = table_file(out, d.experiment.id, number)
-    most, unit = MEASURES[o["most"]].title.lower(), shown_measure.unit
+    most, unit = MEASURES[output["most"]].title.lower(), shown_measure.unit
     ends = [f"at the greatest {most}", f"least with {MEASURES[knee].title.lower()} {least:g} %"]
     columns = [f"{shown_measure.name} {e}{what} ({unit})" for e in ends for what in ("", " ci95")]
     write_csv(path, [[*axes, *columns, "seeds"], *plain])
-    entry = {
-        "caption": o.get("caption", ""),
+    table_entry = {
+        "caption": output.get("caption", ""),
         "heads": [*([a, ""] for a in axes), *([f"{shown_measure.title} {e}", unit] for e in ends), ["Seeds", ""]],
         "rows": rows,
         "text_columns": len(axes),
         "file": str(path.relative_to(out)),
     }
-    return [entry]
+    return [table_entry]

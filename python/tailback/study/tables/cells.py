@@ -34,46 +34,46 @@ NOTE = (
 def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     """The tables of one output, one for each metric. The tables are written as one CSV file with a row for each
     cell."""
-    study, e, o, samples = d.study, d.experiment, d.output, d.samples
-    runs = study.runs[o.get("runs", e.runs[0])]
-    compared = "published" in o
-    of = o.get("published", runs.name)
-    numbers = {
+    study, experiment, output, samples = d.study, d.experiment, d.output, d.samples
+    runs = study.runs[output.get("runs", experiment.runs[0])]
+    is_compared = "published" in output
+    published_runs = output.get("published", runs.name)
+    published_numbers = {
         (n.queue, n.metric, n.class_): n
         for n in study.published
-        if isinstance(n, CellNumber) and n.experiment == e.id and n.runs == of
+        if isinstance(n, CellNumber) and n.experiment == experiment.id and n.runs == published_runs
     }
     axis = next(a for a in runs.axes if a.disciplines)
     stored = {key for name, key in samples.stored if name == runs.name}
     stored_pairs = [x for x in axis.labels("full") if runs.key_of(x) in stored]
-    titles = {n.class_: n.title for n in numbers.values()}
-    titles |= {str(i + 1): s for i, s in enumerate(o.get("sources", ()))}
+    titles = {n.class_: n.title for n in published_numbers.values()}
+    titles |= {str(i + 1): s for i, s in enumerate(output.get("sources", ()))}
     if not titles:
-        raise StudyError(f"experiment {e.id}: an output of cells needs sources where nothing is published")
+        raise StudyError(f"experiment {experiment.id}: an output of cells needs sources where nothing is published")
     sources = sorted(titles, key=int)
     tables, plain = [], []
-    for metric in o["metrics"]:
+    for metric in output["metrics"]:
         m = METRICS[metric]
-        lead = f"{m.title}, {m.unit}" + (f", {o['title']}" if "title" in o else "")
+        lead = f"{m.title}, {m.unit}" + (f", {output['title']}" if "title" in output else "")
         rows = []
-        for pair in stored_pairs:
+        for pair_name in stored_pairs:
             theirs, ours = [], []
             for s in sources:
-                values = pooled(samples, runs.name, runs.key_of(pair), s, metric)
+                values = pooled(samples, runs.name, runs.key_of(pair_name), s, metric)
                 mean, sd = cells.statistics(values) if values is not None else (float("nan"), float("nan"))
-                n = numbers.get((pair, metric, s))
+                n = published_numbers.get((pair_name, metric, s))
                 c = n.cell if n else None
                 theirs.append(cells.show(c.mean, c.sd) if c else "-")
-                ours.append(cells.show(mean, sd) + cells.mark(c, mean, compared))
+                ours.append(cells.show(mean, sd) + cells.mark(c, mean, is_compared))
                 plain.append(
-                    [study.discipline_title(pair), metric, s, titles[s]]
+                    [study.discipline_title(pair_name), metric, s, titles[s]]
                     + ([c.mean, c.sd, c.grade, c.allowed] if c else [None] * 4)
                     + [mean, sd, "" if c is None else "yes" if c.meets(mean) else "no"]
                 )
             is_published = any(t != "-" for t in theirs)
-            rows.append((study.discipline_title(pair), theirs if is_published else None, ours))
+            rows.append((study.discipline_title(pair_name), theirs if is_published else None, ours))
         tables.append(cells.Table(lead, [f"{s} {titles[s]}" for s in sources], rows))
-    path = table_file(out, e.id, number)
+    path = table_file(out, experiment.id, number)
     head = ["pair", "metric", "source", "kind", "published", "published sd", "class", "allowed"]
     write_csv(path, [[*head, "measured", "measured sd", "within"], *plain])
     return [_entry(t, str(path.relative_to(out))) for t in tables if t.rows]
@@ -106,8 +106,8 @@ def counts(verdicts: list[Verdict]) -> list[tuple[str, int, int, int]]:
     """(class, the numbers of cells that are reproduced, that lean, and that were measured), in the order of classes."""
     class_counts = []
     for grade in cells.CLASSES:
-        measured = [v for v in verdicts if v.grade == grade and v.outcome != OPEN]
-        if measured:
-            outcomes = [v.outcome for v in measured]
-            class_counts.append((grade, outcomes.count(YES), outcomes.count(LEANS), len(measured)))
+        measured_cells = [v for v in verdicts if v.grade == grade and v.outcome != OPEN]
+        if measured_cells:
+            outcomes = [v.outcome for v in measured_cells]
+            class_counts.append((grade, outcomes.count(YES), outcomes.count(LEANS), len(measured_cells)))
     return class_counts

@@ -38,7 +38,7 @@ def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     heads = ["Discipline", "Measures", "Decides by", "Does", "What the survey says", "Shown here"]
     path = table_file(out, d.experiment.id, number)
     write_csv(path, [heads, *rows])
-    entry = {
+    table_entry = {
         "caption": d.output.get("caption", ""),
         "heads": [[h, ""] for h in heads],
         "rows": rows,
@@ -46,7 +46,7 @@ def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
         "file": str(path.relative_to(out)),
         "plain": True,
     }
-    return [entry]
+    return [table_entry]
 
 
 def parts(queue: str) -> list[str]:
@@ -58,8 +58,8 @@ def parts(queue: str) -> list[str]:
     )
     texts = []
     for at, part in enumerate(_PARTS):
-        rest = summary.partition(part)[2]
+        text_left = summary.partition(part)[2]
         for later in _PARTS[at + 1 :]:
-            rest = rest.partition(later)[0]
-        texts.append(rest.strip().rstrip("."))
+            text_left = text_left.partition(later)[0]
+        texts.append(text_left.strip().rstrip("."))
     return texts

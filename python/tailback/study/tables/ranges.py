@@ -24,32 +24,32 @@ from tailback.study.tables import table
 @table("range")
 def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     """One row for each discipline or pair and each class. Every seed counts."""
-    study, e, o, samples = d.study, d.experiment, d.output, d.samples
-    measures = [MEASURES[m] for m in o["measures"]]
+    study, experiment, output, samples = d.study, d.experiment, d.output, d.samples
+    measures = [MEASURES[m] for m in output["measures"]]
     values_of: dict[tuple[str, str], list[list[float]]] = {}
     for runs, p in d.points():
         name = next(p.labels[a.name] for a in runs.axes if a.disciplines)
-        for klass in o.get("classes", ["all"]):
-            values = values_of.setdefault((name, klass), [[] for _ in measures])
-            for into, m in zip(values, measures, strict=True):
+        for klass in output.get("classes", ["all"]):
+            samples_of_row = values_of.setdefault((name, klass), [[] for _ in measures])
+            for into, m in zip(samples_of_row, measures, strict=True):
                 x = samples.get(runs.name, p.key, klass, m.name)
                 into.extend([] if x is None else x[~np.isnan(x)])
     rows, plain = [], []
-    for (name, klass), values in values_of.items():
-        ends = [(min(x), max(x)) if x else (float("nan"),) * 2 for x in values]
+    for (name, klass), samples_of_row in values_of.items():
+        ends = [(min(x), max(x)) if x else (float("nan"),) * 2 for x in samples_of_row]
         shown = [f"{m.show(a)} to {m.show(b)}" for m, (a, b) in zip(measures, ends, strict=True)]
         rows.append([study.discipline_title(name), klass, *shown])
         plain.append([study.discipline_title(name), klass, *(x for pair in ends for x in pair)])
-    path = table_file(out, e.id, number)
+    path = table_file(out, experiment.id, number)
     columns = [f"{m.name} {end} ({m.unit})" for m in measures for end in ("least", "most")]
     write_csv(path, [["pair", "class", *columns], *plain])
-    entry = {
-        "caption": o.get("caption", ""),
+    table_entry = {
+        "caption": output.get("caption", ""),
         "heads": [["Pair", ""], ["Class", ""], *([m.title, m.unit] for m in measures)],
         "rows": rows,
         "text_columns": 2,
         "file": str(path.relative_to(out)),
-        "note": f"The least and the most over all values of {o['over']} and all seeds.",
+        "note": f"The least and the most over all values of {output['over']} and all seeds.",
         "plain": True,
     }
-    return [entry]
+    return [table_entry]

@@ -204,8 +204,8 @@ class _Course:
         """Do the runs with packets, and measure each as it ends; with `beside`, in parallel to live runs and only as
         long as these go on. Returns whether all are done."""
         work = self.work
-        plan, numbers = work.simulated()
-        if not numbers:
+        plan, job_numbers = work.simulated()
+        if not job_numbers:
             return True
         stopped = False
 
@@ -216,7 +216,7 @@ class _Course:
             return wanted
 
         def ended(place: int, tables: _core.RunTables) -> bool:
-            i = numbers[place]
+            i = job_numbers[place]
             j = work.jobs[i]
             # A failed run is not stored: it is done again when the live runs are over, and has been counted.
             counted = i in self.failed

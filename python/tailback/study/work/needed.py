@@ -91,8 +91,8 @@ class Work:
     def _collect(self, study: Study, experiments: list[Experiment]) -> None:
         mode = self.how.mode
         points: list[tuple[dict[str, str], Any]] = []
-        repeated: list[int] = []
-        of: list[tuple[Runs, Point]] = []
+        seed_counts: list[int] = []
+        point_of: list[tuple[Runs, Point]] = []
         arithmetic: list[Job] = []
         for name, chosen in study.needs(experiments).items():
             runs = study.runs[name]
@@ -106,11 +106,11 @@ class Work:
                     scenario = _core.load(*text, point.overrides)
                     self.warnings += [w for w in scenario.warnings if w not in self.warnings]
                     points.append((_stored(point.labels), scenario))
-                    repeated.append(n)
-                    of.append((runs, point))
-        self.plan = _core.Plan(points, repeated, None, [r.name for r, _ in of])
+                    seed_counts.append(n)
+                    point_of.append((runs, point))
+        self.plan = _core.Plan(points, seed_counts, None, [r.name for r, _ in point_of])
         for run in self.plan.runs(fingerprint.build()):
-            runs, point = of[run["point"]]
+            runs, point = point_of[run["point"]]
             cost = self._cost(runs, _stored(point.labels))
             self.jobs.append(Job(runs, point, run["seed"], run["key"], run["key"] in self.stored, cost))
         self.packets = len(self.jobs)
@@ -143,13 +143,13 @@ class Work:
 
     def one_more_seed(self, points: set[RunsPoint]) -> list[int]:
         """Make the next seed of each of these points needed, if there is one. Returns the numbers of these jobs."""
-        following: dict[RunsPoint, int] = {}
+        last_jobs: dict[RunsPoint, int] = {}
         for i in sorted(self.spare):
             j = self.jobs[i]
             if (j.runs.name, j.point.key) in points:
-                following.setdefault((j.runs.name, j.point.key), i)
-        self.spare -= set(following.values())
-        return list(following.values())
+                last_jobs.setdefault((j.runs.name, j.point.key), i)
+        self.spare -= set(last_jobs.values())
+        return list(last_jobs.values())
 
     def settle(self, unsettled: Callable[[Samples], set[RunsPoint]]) -> None:
         """Add the further seeds that rows need, as long as these are stored."""
@@ -217,20 +217,20 @@ class Work:
     def _samples(self, measured: dict[int, Numbers]) -> None:
         import numpy as np
 
-        collected: dict[tuple[Any, ...], list[float]] = {}
+        collected_samples: dict[tuple[Any, ...], list[float]] = {}
         for i, m in sorted(measured.items()):
             j = self.jobs[i]
             for (klass, name), x in m.items():
-                collected.setdefault((j.runs.name, j.point.key, klass, name), []).append(x)
-        self.samples.data.update({k: np.array(v, dtype=float) for k, v in collected.items()})
+                collected_samples.setdefault((j.runs.name, j.point.key, klass, name), []).append(x)
+        self.samples.data.update({k: np.array(v, dtype=float) for k, v in collected_samples.items()})
 
 
 def _stored(labels: dict[str, str]) -> dict[str, str]:
     """A point's labels as in the tables. A label with the name of a column, such as an axis of flows, gets a prefix."""
-    columns, renamed = {*_core.columns()}, {}
+    columns, stored_labels = {*_core.columns()}, {}
     for label, value in labels.items():
         name = label
         while name in columns or (name != label and name in labels):
             name = f"varied_{name}"
-        renamed[name] = value
-    return renamed
+        stored_labels[name] = value
+    return stored_labels

@@ -137,7 +137,9 @@ def power(run: RunView, klass: str) -> float:
 )
 def drop_bias(run: RunView, klass: str) -> float:
     in_class = run.of(klass)
-    sent, lost = run.flows["sent_packets"], run.flows["dropped_packets"]
-    if not lost.sum() or not sent[in_class].sum():
+    sent_packets, lost_packets = run.flows["sent_packets"], run.flows["dropped_packets"]
+    if not lost_packets.sum() or not sent_packets[in_class].sum():
         return float("nan")
-    return float((lost[in_class].sum() / lost.sum()) / (sent[in_class].sum() / sent.sum()))
+    return float(
+        (lost_packets[in_class].sum() / lost_packets.sum()) / (sent_packets[in_class].sum() / sent_packets.sum())
+    )

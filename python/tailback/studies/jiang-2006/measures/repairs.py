@@ -47,11 +47,11 @@ def repair_time(run: RunView, klass: str) -> float:
     for flow in np.unique(s["what"][s["probe"] == "phase"].astype(str)):
         t, phase = run.probe("phase", flow)
         begins = None
-        for at, x in zip(t, phase, strict=True):
+        for at_s, x in zip(t, phase, strict=True):
             if x > 0 and begins is None:
-                begins = float(at)
+                begins = float(at_s)
             elif x == 0 and begins is not None:
-                durations.append(float(at) - begins)
+                durations.append(float(at_s) - begins)
                 begins = None
     return 1e3 * float(np.mean(durations)) if durations else float("nan")
 

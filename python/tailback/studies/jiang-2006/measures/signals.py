@@ -26,12 +26,12 @@ def delays(run: RunView) -> tuple[np.ndarray, int]:
     cuts = 0
     for what in np.unique(s["what"][s["probe"] == "ssthresh"].astype(str)):
         t, threshold = run.probe("ssthresh", what)
-        at = t[1:][np.diff(threshold) != 0]
-        at = at[at >= float(run.options.get("from_s", 0.0))]
+        cuts_s = t[1:][np.diff(threshold) != 0]
+        cuts_s = cuts_s[cuts_s >= float(run.options.get("from_s", 0.0))]
         decisions = np.sort(times[flows == what.removeprefix("flows.")])
-        cuts += len(at)
-        last = np.searchsorted(decisions, at - return_delay, side="right") - 1
-        waits.extend((at - decisions[np.maximum(last, 0)])[last >= 0] if len(decisions) else [])
+        cuts += len(cuts_s)
+        last = np.searchsorted(decisions, cuts_s - return_delay, side="right") - 1
+        waits.extend((cuts_s - decisions[np.maximum(last, 0)])[last >= 0] if len(decisions) else [])
     return np.array(waits), cuts
 
 

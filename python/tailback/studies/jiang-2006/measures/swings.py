@@ -24,14 +24,14 @@ def longest_run(run: RunView, start: float, end: float, klass: str) -> int:
     sending."""
     log = run.log
     keep = (log["link"] == run.link) & (log["event"] == "drop") & (log["time_s"] >= start) & (log["time_s"] < end)
-    flows, numbers, sizes = (log[c][keep] for c in ("flow", "sequence", "bytes"))
+    flows, sequences, sizes = (log[c][keep] for c in ("flow", "sequence", "bytes"))
     longest = 0
     for flow in np.unique(flows.astype(str)):
         if klass != "all" and flow.rsplit(".", 1)[0] != klass:
             continue
         of_flow = flows.astype(str) == flow
         longest = max(
-            longest, int(runs_of(np.unique(numbers[of_flow].astype(np.int64)), int(sizes[of_flow].max())).max())
+            longest, int(runs_of(np.unique(sequences[of_flow].astype(np.int64)), int(sizes[of_flow].max())).max())
         )
     return longest
 
@@ -104,11 +104,11 @@ def fall_run(run: RunView, klass: str) -> float:
 def fall_settled(run: RunView, klass: str) -> float:
     t, q = run.probe("queue")
     start, end = _low(run)
-    later = q[(t >= (start + end) / 2) & (t < end)].mean()
-    for at in np.arange(start, end - 1, 0.1):
-        mean = q[(t >= at) & (t < at + 1)].mean()
-        if abs(mean - later) <= 0.2 * later:
-            return float(at - start)
+    later_mean = q[(t >= (start + end) / 2) & (t < end)].mean()
+    for at_s in np.arange(start, end - 1, 0.1):
+        mean = q[(t >= at_s) & (t < at_s + 1)].mean()
+        if abs(mean - later_mean) <= 0.2 * later_mean:
+            return float(at_s - start)
     return float("nan")
 
 

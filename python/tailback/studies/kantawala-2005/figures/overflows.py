@@ -35,7 +35,7 @@ def stacked_queues(d: Drawing) -> Drawn:
             continue
         s = view.series
         keep = s["probe"] == "queue_packets"
-        times, values, index = s["time_s"][keep], s["value"][keep], s["index"][keep]
+        times, lengths, index = s["time_s"][keep], s["value"][keep], s["index"][keep]
         # Queues are numbered in the order of their first packets; flows have names.
         which = s["probe"] == "queue_flow"
         place = dict(zip(s["index"][which].tolist(), s["value"][which].tolist(), strict=True))
@@ -50,25 +50,25 @@ def stacked_queues(d: Drawing) -> Drawn:
         ax = axes[0][0]
         for q in queues:
             of_queue = (index == q) & (times <= end)
-            ax.plot(times[of_queue], values[of_queue] + q * offset, color=plots.COLOURS["blue"][0], linewidth=0.8)
+            ax.plot(times[of_queue], lengths[of_queue] + q * offset, color=plots.COLOURS["blue"][0], linewidth=0.8)
             ax.axhline(q * offset, color=plots.FAINT, linewidth=0.5)
-        number = {name: i for i, name in enumerate(view.flows["id"].tolist())}
+        position_of = {name: i for i, name in enumerate(view.flows["id"].tolist())}
         t, flow = view.drops()
-        early = t <= end
-        at = np.array([number[f] for f in flow[early]], dtype=float)
-        drawn = ax.plot(
-            t[early], at * offset, "|", color=plots.COLOURS["red"][0], markersize=7, markeredgewidth=0.9, zorder=3
+        is_early = t <= end
+        at = np.array([position_of[f] for f in flow[is_early]], dtype=float)
+        drop_marks = ax.plot(
+            t[is_early], at * offset, "|", color=plots.COLOURS["red"][0], markersize=7, markeredgewidth=0.9, zorder=3
         )[0]
-        for x in d.output.get("published_overflows", ()):
-            star(ax, x, (len(queues) + 0.4) * offset, "white")
+        for instant in d.output.get("published_overflows", ()):
+            star(ax, instant, (len(queues) + 0.4) * offset, "white")
         ax.set_yticks([q * offset for q in queues], [f"{q + 1:.0f}" for q in queues])
         ax.set_xlim(0, end)
         ax.set_ylim(-0.3 * offset, (len(queues) + 0.8) * offset)
         ax.set_ylabel(f"flow ({offset} packets from line to line)")
         ax.set_xlabel("time (s)")
         ax.grid(False, axis="y")
-        marks = legend((x, x) for x in d.output.get("published_overflows", ()))
-        handles = {"drop": drawn, **{f"overflow, {name}": x for name, x in marks.items()}}
+        marks = legend((instant, instant) for instant in d.output.get("published_overflows", ()))
+        handles = {"drop": drop_marks, **{f"overflow, {name}": instant for name, instant in marks.items()}}
         fig.legend(list(handles.values()), list(handles), loc="outside upper right", ncols=2)
         return fig
     return None
@@ -83,10 +83,10 @@ def drop_raster(d: Drawing) -> Drawn:
     fig, axes = plots.grid(6.8, 0.4 + 2.3 * len(views), len(views), 1, sharex=True, sharey=True)
     for ax, view in zip(axes[:, 0], views, strict=True):
         names = view.flows["id"].tolist()
-        number = {name: i + 1 for i, name in enumerate(names)}
+        position_of = {name: i + 1 for i, name in enumerate(names)}
         t, flow = view.drops()
         # The points are drawn as one picture. A hundred thousand points as separate lines would make a report of 30 MB.
-        look, at = plots.look(view.labels["queue"]), [number[f] for f in flow]
+        look, at = plots.look(view.labels["queue"]), [position_of[f] for f in flow]
         ax.plot(t, at, ".", color=look.colour, markersize=1.6, rasterized=True)
         classes = view.classes
         if len(classes) > 1:

@@ -53,20 +53,20 @@ def queue_against_time(d: Drawing) -> Drawn:
         if view is None:
             continue
         t, q = view.probe("queue")
-        full = view.buffer
+        buffer = view.buffer
         w = d.output["model"]
-        model = model_of(w, full)
-        at = overflows(q, full)
-        if len(at) == 0:
-            return plots.queue_against_time(t, q, full)
-        origin = float(t[at[min(ALIGNED, len(at) - 1)]])
+        model = model_of(w, buffer)
+        overflow_rows = overflows(q, buffer)
+        if len(overflow_rows) == 0:
+            return plots.queue_against_time(t, q, buffer)
+        origin = float(t[overflow_rows[min(ALIGNED, len(overflow_rows) - 1)]])
         end = min(float(t[-1]), origin + max(4 * model.cycle_s, 5.0))
         cycles = math.ceil((end - origin) / max(model.level()[0][-1], 1e-9))
         times, levels = model.level(cycles)
         start = max(0.0, origin - 0.15 * (end - origin))
         label = f"model, {100 * w['hit_share']:g} % of flows hit"
-        stars = [(origin + x, level) for x, level in _cycle_of(d, runs, p, full, model)]
-        return plots.queue_against_time(t, q, full, ([origin + x for x in times], levels), (start, end), label, stars)
+        stars = [(origin + x, level) for x, level in _cycle_of(d, runs, p, buffer, model)]
+        return plots.queue_against_time(t, q, buffer, ([origin + x for x in times], levels), (start, end), label, stars)
     return None
 
 
@@ -112,10 +112,10 @@ def queue_aligned(d: Drawing) -> Drawn:
         times, levels = model.level(math.ceil(span / max(model.level()[0][-1], 1e-9)))
         for runs, p, view in frame:
             t, q = view.probe("queue")
-            at = overflows(q, view.buffer)
-            if not len(at):
+            overflow_rows = overflows(q, view.buffer)
+            if not len(overflow_rows):
                 continue
-            origin = t[at[min(ALIGNED, len(at) - 1)]]
+            origin = t[overflow_rows[min(ALIGNED, len(overflow_rows) - 1)]]
             keep = (t >= origin - 0.08 * span) & (t <= origin + span)
             label, colour, line = _SENDERS[view.labels["workload"]]
             handles[label] = ax.plot(t[keep] - origin, q[keep], color=colour, linestyle=line, linewidth=1.0)[0]

@@ -50,10 +50,10 @@ def settled(run: RunView, klass: str, column: str) -> tuple[np.ndarray, np.ndarr
     t = run.intervals
     keep = np.isfinite(t[column]) & ((t["group"] == klass) | (klass == "all"))
     starts, index = np.unique(t["from_s"][keep], return_inverse=True)
-    last, length = np.zeros(len(starts)), np.zeros(len(starts))
-    np.maximum.at(last, index, t[column][keep])
+    last_s, length = np.zeros(len(starts)), np.zeros(len(starts))
+    np.maximum.at(last_s, index, t[column][keep])
     np.maximum.at(length, index, (t["to_s"] - t["from_s"])[keep])
-    return last, length
+    return last_s, length
 
 
 def _mean_settled(run: RunView, klass: str, column: str) -> float:

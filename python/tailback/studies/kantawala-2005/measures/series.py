@@ -16,24 +16,24 @@ LEFT = 0.9
 def overflows(q: np.ndarray, full: float) -> np.ndarray:
     """The last full sample of each overflow. In an overflow the queue reaches 99 % of the buffer, and then falls below
     90 %."""
-    overflow_ends, last = [], -1
+    overflow_ends, last_full = [], -1
     for i, x in enumerate(q):
         if x >= 0.99 * full:
-            last = i
-        elif x < LEFT * full and last >= 0:
-            overflow_ends.append(last)
-            last = -1
+            last_full = i
+        elif x < LEFT * full and last_full >= 0:
+            overflow_ends.append(last_full)
+            last_full = -1
     return np.array(overflow_ends, dtype=int)
 
 
 def cycles(t: np.ndarray, q: np.ndarray, full: float) -> tuple[float, float, float]:
     """The mean fall (packets), the mean time (s) and the share (%) of emptied queues, over the cycles after the first
     two."""
-    at = overflows(q, full)[2:]
-    if len(at) < 2:
+    overflow_rows = overflows(q, full)[2:]
+    if len(overflow_rows) < 2:
         return (float("nan"),) * 3
-    low = np.array([q[a:b].min() for a, b in itertools.pairwise(at)])
-    return full - float(low.mean()), float(np.diff(t[at]).mean()), 100 * float(np.mean(low <= 0))
+    low = np.array([q[a:b].min() for a, b in itertools.pairwise(overflow_rows)])
+    return full - float(low.mean()), float(np.diff(t[overflow_rows]).mean()), 100 * float(np.mean(low <= 0))
 
 
 @measure(

@@ -52,11 +52,11 @@ def flow_rates(d: Drawing) -> Drawn:
     trips, ends = d.output["round_trips"], d.output.get("ends", "")
     groups = [g for g in promised(run) if g in run.classes and g.endswith(ends) and (ends or not g.endswith("-b"))]
     starts, _, x = rates(run)
-    of = sorted({promised(run)[g] for g in groups})
+    promises = sorted({promised(run)[g] for g in groups})
     fig, axes = plots.grid(7.4, 1.5 * len(trips) + 0.6, len(trips), 1, sharex=True)
     for row, (ax, trip) in enumerate(zip(axes[:, 0], trips, strict=True)):
         for g in groups:
-            look = plots.OTHERS[of.index(promised(run)[g])]
+            look = plots.OTHERS[promises.index(promised(run)[g])]
             at = np.flatnonzero(run.of(g))[row :: len(trips)]
             for twin, flow in enumerate(at):
                 y = np.where(_sending(run, g, starts), x[:, flow], np.nan)
@@ -66,8 +66,8 @@ def flow_rates(d: Drawing) -> Drawn:
         ax.set_ylabel("Mb/s")
         ax.set_ylim(0, d.output.get("high", 15))
         ax.margins(x=0.01)
-    for r in of:
-        colour = plots.OTHERS[of.index(r)].colour
+    for r in promises:
+        colour = plots.OTHERS[promises.index(r)].colour
         axes[0, 0].plot([], [], color=colour, label=f"r1 = {r:g} Mb/s")
     axes[0, 0].plot([], [], color=plots.GREY, linestyle=(0, (1, 1.5)), label="is to get")
     axes[0, 0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))

@@ -216,11 +216,11 @@ def twins(run: RunView, klass: str) -> float:
 @measure("late_timeouts", "Timeouts once settled", "%", "in the last 60 % of the times of the loads, of all timeouts")
 def late_timeouts(run: RunView, klass: str) -> float:
     t = run.intervals
-    late = np.zeros(len(t["from_s"]), bool)
+    is_late = np.zeros(len(t["from_s"]), bool)
     for x in loads(run):
-        late |= (t["from_s"] >= x.settled) & (t["to_s"] <= x.end)
+        is_late |= (t["from_s"] >= x.settled) & (t["to_s"] <= x.end)
     total = float(t["timeouts"].sum())
-    return 100 * float(t["timeouts"][late].sum()) / total if total else 0.0
+    return 100 * float(t["timeouts"][is_late].sum()) / total if total else 0.0
 
 
 @measure("repeats", "Segments sent again", "packets", "retransmissions of the class together")
@@ -282,13 +282,13 @@ def response_time(run: RunView, klass: str) -> float:
 def colours(run: RunView, klass: str) -> np.ndarray:
     """The rates that left the conditioner of a flow in each second in green, yellow and red, Mb/s (one row for each
     second)."""
-    s = run.series
-    here = (s["what"] == f"edge.flows.{klass}.access") & (s["probe"] == "packets")
+    series = run.series
+    is_packets = (series["what"] == f"edge.flows.{klass}.access") & (series["probe"] == "packets")
     seconds = int(np.max(run.intervals["to_s"]))
     total = np.zeros((seconds + 1, 3))
     for i, code in enumerate((10, 12, 14)):
-        of_colour = here & (s["index"] == code)
-        total[np.rint(s["time_s"][of_colour]).astype(int), i] = s["value"][of_colour]
+        of_colour = is_packets & (series["index"] == code)
+        total[np.rint(series["time_s"][of_colour]).astype(int), i] = series["value"][of_colour]
         # A colour of which no packet has passed yet has no points.
         total[:, i] = np.maximum.accumulate(total[:, i])
     return np.diff(total, axis=0) * 8e-6 * float(run.options.get("packet", 1000))

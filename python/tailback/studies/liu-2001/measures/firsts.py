@@ -54,8 +54,8 @@ def red_sent(run: RunView, klass: str) -> float:
 
 @measure("drops_a_round", "Drops a round trip", "1", "packets of a flow dropped, mean of flows", digits=2)
 def drops_a_round(run: RunView, klass: str) -> float:
-    at, trips = run.of(klass), [1e-3 * float(x) for x in run.options["round_trips"]]
+    is_of_class, trips = run.of(klass), [1e-3 * float(x) for x in run.options["round_trips"]]
     end = float(np.max(run.intervals["to_s"]))
-    members = [int(flow.rsplit(".", 1)[1]) for flow in run.flows["id"][at].tolist()]
-    dropped = run.flows["dropped_packets"][at].tolist()
+    members = [int(flow.rsplit(".", 1)[1]) for flow in run.flows["id"][is_of_class].tolist()]
+    dropped = run.flows["dropped_packets"][is_of_class].tolist()
     return _mean([d * trips[m % len(trips)] / end for d, m in zip(dropped, members, strict=True)])
