@@ -83,16 +83,18 @@ class Judge:
             or findings
         )
         note = s.note
-        one_seed = [f for f in findings if f.outcome == OPEN and f.remark]
-        left_out = len(findings) - len(decided_findings) - len(one_seed)
+        one_seed_findings = [f for f in findings if f.outcome == OPEN and f.remark]
+        left_out = len(findings) - len(decided_findings) - len(one_seed_findings)
         remarks = [f"{left_out} of {len(findings)} checks were not run."] if decided_findings and left_out else []
-        if one_seed and not any(f.outcome == NO for f in decided_findings):
+        if one_seed_findings and not any(f.outcome == NO for f in decided_findings):
             # One seed gives no order. The finding is still reported, because it was measured.
-            decisive = one_seed if not decided_findings else decisive
-            remarks.append(f"{len(one_seed)} of {len(findings)} checks ask for an order, and one seed gives none.")
+            decisive = one_seed_findings if not decided_findings else decisive
+            remarks.append(
+                f"{len(one_seed_findings)} of {len(findings)} checks ask for an order, and one seed gives none."
+            )
         own = [f"A limit of its own: {s.own_limit}."] if s.own_limit else []
         note = " ".join([note, *own, *remarks]).strip()
-        if not decided_findings and not one_seed:
+        if not decided_findings and not one_seed_findings:
             reasons = {self.samples.not_measured.get(x.runs, "") for x in s.asks()} - {""}
             note = " ".join([note, *sorted(reasons)]).strip()
         if not s.checks:
@@ -106,7 +108,7 @@ class Judge:
             gate=s.gate,
             published=AS_STATED,
             measured=measured_text(decisive),
-            seeds=min((f.seeds for f in [*decided_findings, *one_seed] if f.seeds), default=0),
+            seeds=min((f.seeds for f in [*decided_findings, *one_seed_findings] if f.seeds), default=0),
             tolerance="; ".join(dict.fromkeys(f.required for f in decisive[:3])),
             explanation=s.explanation if outcome in (NO, LEANS) else "",
             note=note,

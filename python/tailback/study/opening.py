@@ -114,17 +114,17 @@ def _by_kind(judged: Sequence[Verdict]) -> str:
 
 
 def _rests_on(verdicts: Sequence[Verdict]) -> str:
-    one_seed = [v for v in verdicts if any(c.remark.startswith(ONE_SEED) for c in v.checks)]
-    undecided_count = sum(v.outcome == OPEN for v in one_seed)
-    rejudged = [v for v in verdicts if v.words]
-    differ = sum(not v.first.startswith(v.outcome) for v in rejudged)
+    one_seed_rows = [v for v in verdicts if any(c.remark.startswith(ONE_SEED) for c in v.checks)]
+    undecided_count = sum(v.outcome == OPEN for v in one_seed_rows)
+    rejudged_rows = [v for v in verdicts if v.words]
+    differ = sum(not v.first.startswith(v.outcome) for v in rejudged_rows)
     compared_count = sum(not v.gate for v in verdicts)
-    texts = [f"{len(one_seed)} {'row rests' if len(one_seed) == 1 else 'rows rest'} on one seed"]
+    texts = [f"{len(one_seed_rows)} {'row rests' if len(one_seed_rows) == 1 else 'rows rest'} on one seed"]
     if undecided_count:
         texts[0] += f", of which {undecided_count} ask for an order that one seed cannot give"
-    if rejudged:
+    if rejudged_rows:
         texts.append(
-            f"{len(rejudged)} were read anew after a look, of which {differ} come out otherwise by the first rule"
+            f"{len(rejudged_rows)} were read anew after a look, of which {differ} come out otherwise by the first rule"
         )
     chosen = sum(bool(v.chosen) for v in verdicts)
     if chosen:

@@ -58,7 +58,7 @@ def reproduce(
         how.announce("; ".join(ahead.lines(how.jobs)))
     samples, spent = course.run(work, wanted(study, experiments), how.progress, partial(unsettled, study))
     # Some rows may have needed more seeds than were announced.
-    runs, reused_runs = work.counted()
+    runs, reused_count = work.counted()
     verdicts = Judge(study, samples).all({e.id for e in experiments})
     before = Drawn(out, how.figures) if how.figures is not None else None
     sections = [_section(study, e, mode, samples, out, before) for e in experiments]
@@ -75,7 +75,7 @@ def reproduce(
         verdicts=verdicts,
         sections=sections,
         runs=runs,
-        reused=reused_runs,
+        reused=reused_count,
         seeds=min(counts) if counts else 0,
         seconds=time.monotonic() - begin_s,
         spent=spent,
@@ -169,12 +169,12 @@ def _section(
 
 def listing() -> list[dict[str, Any]]:
     """Every study with its experiments."""
-    entries = []
+    study_entries = []
     for name in studies.known():
         s = studies.load(name)
         experiments = []
         for e in s.experiments:
             n = {m: sum(len(s.runs[r].points(m, [e.where])) * s.runs[r].seeds[m] for r in e.runs) for m in MODES}
             experiments.append({"id": f"{s.id}/{e.id}", "item": e.item, "title": e.title, "runs": n})
-        entries.append({"id": s.id, "title": s.title, "citation": s.about.citation, "experiments": experiments})
-    return entries
+        study_entries.append({"id": s.id, "title": s.title, "citation": s.about.citation, "experiments": experiments})
+    return study_entries

@@ -76,13 +76,13 @@ def on_dask(core: _core.Plan, errand: Errand, client: Any) -> None:
         state = HowFar(
             errand.tell, len(keys), len(keys) - todo, sum(work_of_run[at] for _, part in parcels for at in part)
         )
-        for k, chunks, costs, failures in _come_back(core, errand, client, parcels):
+        for k, chunks, costs, failed_count in _come_back(core, errand, client, parcels):
             for name, files in chunks:
                 # Each worker numbers its chunks from 0. The rest of the name is the digest of the chunk's keys.
                 inbox.add(f"{k:06}-{name.rpartition('-')[2]}", files, costs)
                 costs = []
             part = of_number[k]
-            if not state.ended(sum(work_of_run[at] for at in part), len(part), failures):
+            if not state.ended(sum(work_of_run[at] for at in part), len(part), failed_count):
                 raise KeyboardInterrupt
     finally:
         inbox.close()
@@ -101,14 +101,14 @@ def _come_back(core: _core.Plan, errand: Errand, client: Any, parcels: list[tupl
     client.wait_for_workers(1, timeout=PATIENCE_S)
     threads = max(1, sum(client.nthreads().values()))
     parcels_left = iter(parcels)
-    parcel_of: dict[Any, tuple[int, list[int], int]] = {}
+    parcels_sent: dict[Any, tuple[int, list[int], int]] = {}
 
     def send(number: int, part: list[int], tries: int) -> None:
         future = client.submit(run_chunk, core.only(part), errand.build, pure=False, retries=0)
-        parcel_of[future] = (number, part, tries)
+        parcels_sent[future] = (number, part, tries)
 
     def again(future: Any, why: BaseException | None) -> None:
-        number, part, tries = parcel_of.pop(future)
+        number, part, tries = parcels_sent.pop(future)
         if tries >= AGAIN:
             raise WorkerError(
                 f"the workers that ran chunk {number} died {tries + 1} times; look at their logs, or give them more "
@@ -120,9 +120,9 @@ def _come_back(core: _core.Plan, errand: Errand, client: Any, parcels: list[tupl
         send(number, part, 0)
     idle_since: float | None = None
     try:
-        while parcel_of:
+        while parcels_sent:
             try:
-                futures = wait(list(parcel_of), timeout=LOOK_S, return_when="FIRST_COMPLETED").done
+                futures = wait(list(parcels_sent), timeout=LOOK_S, return_when="FIRST_COMPLETED").done
                 idle_since = None
             except TimeoutError:
                 at_work = any(client.processing().values())
@@ -136,25 +136,25 @@ def _come_back(core: _core.Plan, errand: Errand, client: Any, parcels: list[tupl
                     ) from None
                 # The scheduler has lost the chunks that were on dead workers.
                 idle_since = None
-                client.cancel(list(parcel_of))
-                for future in list(parcel_of):
+                client.cancel(list(parcels_sent))
+                for future in list(parcels_sent):
                     again(future, None)
                 continue
             for future in futures:
                 try:
-                    chunks, costs, failures = future.result()
+                    chunks, costs, failed_count = future.result()
                 except (KilledWorker, CancelledError) as e:
                     again(future, e)
                     continue
-                number, _, _ = parcel_of.pop(future)
+                number, _, _ = parcels_sent.pop(future)
                 following = next(parcels_left, None)
                 if following is not None:
                     send(*following, 0)
                 future.release()
-                yield number, chunks, costs, failures
+                yield number, chunks, costs, failed_count
     finally:
-        if parcel_of:
-            client.cancel(list(parcel_of))
+        if parcels_sent:
+            client.cancel(list(parcels_sent))
 
 
 def run_chunk(part: _core.Plan, build: str) -> tuple[Any, Any, int]:

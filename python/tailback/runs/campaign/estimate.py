@@ -109,19 +109,19 @@ def estimate(sweep: Sweep, dir: Path | None = None, budget_s: float = BUDGET_S) 
     work = core.work()
     of_run = [work[r["point"]] for r in runs]
     work_left = [w for w, r in zip(of_run, runs, strict=True) if r["key"] not in stored_keys]
-    timed_points: list[tuple[float, float, float]] = []
+    point_costs: list[tuple[float, float, float]] = []
     failure = ""
     began = time.monotonic()
     for point in _spread(work):
-        if time.monotonic() - began > budget_s and timed_points:
+        if time.monotonic() - began > budget_s and point_costs:
             break
         at = next(i for i, r in enumerate(runs) if r["point"] == point)
         sample, why = _time(core.only([at]), plan, budget_s / SAMPLE)
         failure = failure or why
         if sample is not None:
-            timed_points.append((work[point], *sample))
-    size = _total([(w, b) for w, _, b in timed_points if b > 0], work_left)
-    quick = max((s for _, s, _ in timed_points), default=math.inf) < QUICK_S
+            point_costs.append((work[point], *sample))
+    size = _total([(w, b) for w, _, b in point_costs if b > 0], work_left)
+    quick = max((s for _, s, _ in point_costs), default=math.inf) < QUICK_S
     if quick and len(work_left) > TOGETHER and (together := _together(core, plan, runs)) is not None:
         size = min(size, together[0] + together[1] * len(work_left))
     grows = sweep.stop.at_most * len(sweep.points) if sweep.stop else len(runs)
@@ -130,9 +130,9 @@ def estimate(sweep: Sweep, dir: Path | None = None, budget_s: float = BUDGET_S) 
         runs=len(runs),
         at_most=grows,
         stored=len(runs) - len(work_left),
-        cpu_s=_total([(w, s) for w, s, _ in timed_points], work_left),
+        cpu_s=_total([(w, s) for w, s, _ in point_costs], work_left),
         bytes=size,
-        timed=len(timed_points),
+        timed=len(point_costs),
         failure=failure,
     )
 

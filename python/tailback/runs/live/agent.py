@@ -232,10 +232,10 @@ def serve(channel: Channel) -> None:
     channel.receive()
     after = counters()
     counter_growth = {k: v - counters_before.get(k, 0) for k, v in after.items()}
-    flows, received_bytes = (work.report() for work in works)
+    flows, receiver_rows = (work.report() for work in works)
     queues = router.inside(router.queues) if config["kernel"] else []
     full = router.inside(lost) if config["kernel"] else lost()
-    answer = {"flows": flows, "received": received_bytes, "queues": queues, "counters": counter_growth}
+    answer = {"flows": flows, "received": receiver_rows, "queues": queues, "counters": counter_growth}
     channel.send(answer | {"lost": full, "cpu_s": time.process_time()})
 
 

@@ -98,15 +98,15 @@ class Layout:
 
     def conversations(self) -> list[tuple[tuple[str, str, int, int, int], int]]:
         """The headers of each flow's packets, and the flow's number."""
-        looks, address_number = [], 0
+        looks, flow_number = [], 0
         for g in sorted(self.groups, key=lambda g: natural(g.name)):
             for i in range(g.count):
                 port = g.server_port + i * g.iperf3
-                looks.append(((g.source, g.destination, g.protocol, FIRST_PORT + i, port), address_number))
+                looks.append(((g.source, g.destination, g.protocol, FIRST_PORT + i, port), flow_number))
                 if g.iperf3:
                     # The connection for control of iperf3 may come from any port.
-                    looks.append(((g.source, g.destination, _TCP, 0, port), address_number))
-                address_number += 1
+                    looks.append(((g.source, g.destination, _TCP, 0, port), flow_number))
+                flow_number += 1
         return looks
 
     def numbered(self) -> list[int]:

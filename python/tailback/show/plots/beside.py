@@ -22,38 +22,38 @@ def both(
     """`rates` has rows (what, measured, simulated, half of the simulated interval) in bit/s. `simulated` has the ends
     of bins, and the share of round trips up to each end."""
     fig, axes = grid(7.2, 2.9, 1, 2)
-    rate_axes, wait_axes = axes[0]
+    rate_ax, ping_ax = axes[0]
     measured_look, model = look("measured", 0), look("simulated", 1)
     handles = {}
     if rates:
         sign = shown("bit/s", [v for _, a, b, _ in rates for v in (a, b)])
         positions = np.arange(len(rates))
-        bars = rate_axes.bar(
+        bars = rate_ax.bar(
             positions - _WIDTH / 2, [a * sign.factor for _, a, _, _ in rates], _WIDTH, color=measured_look.colour
         )
         halves = [h * sign.factor if math.isfinite(h) else 0.0 for *_, h in rates]
-        model_bars = rate_axes.bar(
+        model_bars = rate_ax.bar(
             positions + _WIDTH / 2, [b * sign.factor for _, _, b, _ in rates], _WIDTH, color=model.colour, yerr=halves
         )
-        rate_axes.set_xticks(positions, [what.rpartition(", ")[2] for what, *_ in rates])
-        rate_axes.set(ylabel=label("goodput", sign.unit), ylim=(0, None))
+        rate_ax.set_xticks(positions, [what.rpartition(", ")[2] for what, *_ in rates])
+        rate_ax.set(ylabel=label("goodput", sign.unit), ylim=(0, None))
         handles = {"measured": bars, "simulated": model_bars}
     else:
-        nothing(rate_axes, "no rates in both")
+        nothing(rate_ax, "no rates in both")
     if len(pings) and simulated is not None:
         sign = shown("s", [*np.quantile(pings, [0.5, 0.99]), float(simulated[0][-1])])
         values = np.sort(np.asarray(pings, float)) * sign.factor
-        line = wait_axes.step(
+        line = ping_ax.step(
             values, np.arange(1, len(values) + 1) / len(values), where="post", color=measured_look.colour
         )[0]
         ends, shares = simulated
-        model_line = wait_axes.step(
+        model_line = ping_ax.step(
             np.asarray(ends, float) * sign.factor, shares, where="post", color=model.colour, linestyle=model.line
         )[0]
         handles = handles or {"measured": line, "simulated": model_line}
-        wait_axes.set(xlabel=label("round trip", sign.unit), ylabel="share of round trips at most", ylim=(0, 1.02))
+        ping_ax.set(xlabel=label("round trip", sign.unit), ylabel="share of round trips at most", ylim=(0, 1.02))
     else:
-        nothing(wait_axes, "no round trips in both")
+        nothing(ping_ax, "no round trips in both")
     if handles:
         legend(fig, handles, "outside upper center")
     return fig

@@ -45,16 +45,16 @@ def completions(panels: Sequence[Completions], why_none: str = "nothing to draw:
         for ax in axes[0]:
             nothing(ax, why_none)
         return fig
-    for (time_axes, right), panel in zip(axes, panels, strict=True):
+    for (size_ax, share_ax), panel in zip(axes, panels, strict=True):
         sizes, times = np.asarray(panel.sizes, float), np.asarray(panel.times, float)
         is_done = np.isfinite(times)
         if not is_done.any():
-            for ax in (time_axes, right):
+            for ax in (size_ax, share_ax):
                 nothing(ax, "nothing to draw: nothing was completed")
-            time_axes.set_title(panel.title)
+            size_ax.set_title(panel.title)
             continue
         shown = np.flatnonzero(is_done)[:: 1 + int(is_done.sum()) // MOST_POINTS]
-        time_axes.scatter(
+        size_ax.scatter(
             sizes[shown], times[shown], s=3, color=GREY, alpha=0.45, linewidths=0, zorder=2, rasterized=True
         )
         for i, (name, low, high) in enumerate(panel.classes):
@@ -65,11 +65,11 @@ def completions(panels: Sequence[Completions], why_none: str = "nothing to draw:
             ends = [max(low, sizes[in_class].min()), min(high, sizes[in_class].max())]
             if ends[0] == ends[1]:
                 ends = [ends[0] / 1.2, ends[1] * 1.2]
-            time_axes.plot(ends, [np.median(times[in_class & is_done])] * 2, color=k.colour, linewidth=2.2, zorder=3)
+            size_ax.plot(ends, [np.median(times[in_class & is_done])] * 2, color=k.colour, linewidth=2.2, zorder=3)
             x = np.sort(times[in_class & is_done])
             share = np.arange(1, len(x) + 1) / in_class.sum()
             label = f"{name} ({int(in_class.sum()):,})"
-            right.step(
+            share_ax.step(
                 np.concatenate([x[:1], x]),
                 np.concatenate([[0.0], share]),
                 where="post",
@@ -77,19 +77,19 @@ def completions(panels: Sequence[Completions], why_none: str = "nothing to draw:
                 linestyle=k.line,
                 label=label,
             )
-        for ax in (time_axes, right):
+        for ax in (size_ax, share_ax):
             ax.set_xscale("log")
-        time_axes.set_yscale("log")
-        _decades(time_axes, "x", _bytes)
-        _decades(time_axes, "y", _seconds)
-        _decades(right, "x", _seconds)
-        time_axes.set(title=panel.title, xlabel="size", ylabel=TIME)
-        right.set(xlabel=TIME, ylabel="share completed", ylim=(0, 1.02))
+        size_ax.set_yscale("log")
+        _decades(size_ax, "x", _bytes)
+        _decades(size_ax, "y", _seconds)
+        _decades(share_ax, "x", _seconds)
+        size_ax.set(title=panel.title, xlabel="size", ylabel=TIME)
+        share_ax.set(xlabel=TIME, ylabel="share completed", ylim=(0, 1.02))
         # The legend is beside or below the frame, because curves of a distribution fill the whole frame.
         place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
         if columns == 1:
             place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.32), "ncols": 2, "columnspacing": 1.0}
-        right.legend(handlelength=2.4, **place)
+        share_ax.legend(handlelength=2.4, **place)
     return fig
 
 

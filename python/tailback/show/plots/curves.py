@@ -79,10 +79,10 @@ def curves(
         for i, c in enumerate(panel.curves):
             k = look(c.name, i)
             order = np.argsort(np.asarray(c.x, float))
-            at, ys = np.asarray(c.x, float)[order], np.asarray(c.y, float)[order]
-            finite = np.where(np.isfinite(ys), ys, np.nan)
+            curve_xs, curve_ys = np.asarray(c.x, float)[order], np.asarray(c.y, float)[order]
+            finite = np.where(np.isfinite(curve_ys), curve_ys, np.nan)
             line = ax.plot(
-                at,
+                curve_xs,
                 finite,
                 color=k.colour,
                 marker=k.marker,
@@ -97,12 +97,12 @@ def curves(
                 h = np.nan_to_num(np.asarray(c.half, float)[order])
                 if np.any(h > 0):
                     low = finite - h if signed or np.nanmin(finite) < 0 else np.maximum(finite - h, 0.0)
-                    ax.fill_between(at, low, finite + h, color=k.colour, alpha=0.16, linewidth=0, zorder=2)
-            if limits is not None and len(beyond := at[~np.isnan(ys) & (ys > limits[1])]):
+                    ax.fill_between(curve_xs, low, finite + h, color=k.colour, alpha=0.16, linewidth=0, zorder=2)
+            if limits is not None and len(xs_beyond := curve_xs[~np.isnan(curve_ys) & (curve_ys > limits[1])]):
                 # Values above the frame are marked at its upper edge.
                 ax.plot(
-                    beyond,
-                    np.full(len(beyond), limits[1]),
+                    xs_beyond,
+                    np.full(len(xs_beyond), limits[1]),
                     linestyle="none",
                     marker=k.marker,
                     color=k.colour,

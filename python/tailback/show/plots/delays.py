@@ -57,15 +57,15 @@ def delays(results: Any, what: str, /, **where: str) -> Drawing:
     for i, at in enumerate(points.values()):
         place[at] = i
     sums = _Sums(len(points), place)
-    objects_there: dict[str, None] = {}
+    names_there: dict[str, None] = {}
     for piece in pieces(results, "delays", ["run", "what", "quantity", "to_s", "packets"]):
         chosen = piece["quantity"] == quantity
-        objects_there |= dict.fromkeys(piece["what"][chosen].tolist())
+        names_there |= dict.fromkeys(piece["what"][chosen].tolist())
         if name:
             chosen &= piece["what"] == f"{object_kind}.{name}"
         sums.add(*(piece[k][chosen] for k in ("run", "what", "to_s", "packets")))
     if not sums.by:
-        _say_why(quantity, object_kind, name, list(objects_there))
+        _say_why(quantity, object_kind, name, list(names_there))
     several = len(sums.by) > 1
     varying_labels = [i for i in range(len(runs.labels)) if len({k[i] for k in points}) > 1]
     lines = {}
@@ -137,10 +137,10 @@ class _Sums:
                 object_name,
                 (self._empty(), self._empty(), np.zeros(self.points)),
             )
-            points_of_rows = self.place[run_numbers][keep]
-            np.add.at(total, points_of_rows, share[keep])
-            np.add.at(squares, points_of_rows, share[keep] ** 2)
-            np.add.at(n, points_of_rows, 1)
+            point_of_run = self.place[run_numbers][keep]
+            np.add.at(total, point_of_run, share[keep])
+            np.add.at(squares, point_of_run, share[keep] ** 2)
+            np.add.at(n, point_of_run, 1)
 
 
 def _line(sums: Shares, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:

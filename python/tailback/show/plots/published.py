@@ -63,29 +63,29 @@ def draw(ax: Axes, rows: Sequence[Published], lines: dict[str, str]) -> None:
         ax.plot(ends, [p.low] * len(ends), color=colour, **_STAR)
     hatched_boxes: list[tuple[float, float, float, float]] = []
     heights_taken: list[float] = []
-    for (from_x, right, low, high), names_of_band in bands.items():
+    for (from_x, to_x, low, high), names_of_band in bands.items():
         # A band has the colour of its line. A band of several lines contains their names.
         colour = look(names_of_band[0], names.index(names_of_band[0])).colour if len(names_of_band) == 1 else GREY
-        ends = [from_x / NARROW, right * NARROW]
-        if any(from_x <= to and start <= right and low < top and foot < high for start, to, foot, top in hatched_boxes):
+        ends = [from_x / NARROW, to_x * NARROW]
+        if any(from_x <= to and start <= to_x and low < top and foot < high for start, to, foot, top in hatched_boxes):
             ax.fill_between(ends, low, high, facecolor="none", edgecolor=colour, alpha=0.6, zorder=1, **_EDGES)
         else:
             ax.fill_between(ends, low, high, facecolor="none", edgecolor=colour, alpha=0.4, zorder=1, **_BAND)
-            hatched_boxes.append((from_x, right, low, high))
+            hatched_boxes.append((from_x, to_x, low, high))
         titles = ", ".join(lines[name] for name in names_of_band) if len(names_of_band) > 1 else ""
         if titles:
             # The names begin at the left end of the band, or end at its right end on the right side of the frame. The
             # names are below the band if there are other names at this height.
             place = [_of_frame(ax, x, high) for x in ends]
-            right = place[0][0] > 0.5
+            to_x = place[0][0] > 0.5
             is_below = any(abs(y - place[0][1]) < _LETTERS for y in heights_taken)
             heights_taken.append(place[0][1])
             ax.annotate(
                 titles,
-                (ends[right], low if is_below else high),
-                (-2 if right else 2, -2),
+                (ends[to_x], low if is_below else high),
+                (-2 if to_x else 2, -2),
                 textcoords="offset points",
-                ha="right" if right else "left",
+                ha="right" if to_x else "left",
                 va="top",
                 color=INK,
                 fontsize=small_type(),

@@ -49,12 +49,12 @@ def _totals(studies: Sequence[Told]) -> list[list[str]]:
 
 def _study(out: Path, folder: Path, t: Told) -> dict[str, Any]:
     pictures: list[Picture] = []
-    left_out = 0
+    left_out_count = 0
     inside = folder.relative_to(out).as_posix()
     for s in t.sections:
         for f in s["figures"]:
             if len(pictures) >= MOST_FIGURES:
-                left_out += 1
+                left_out_count += 1
                 continue
             shown_picture = picture(folder, f["files"], f"{s['id']}: {f['caption'] or s['title']}")
             if shown_picture is not None:
@@ -71,7 +71,7 @@ def _study(out: Path, folder: Path, t: Told) -> dict[str, Any]:
         "kinds": kinds_rows(t.kinds),
         "opening": t.opening,
         "pictures": pictures,
-        "left": left_out,
+        "left": left_out_count,
         "failed": t.failed,
         "facts": [
             ("Runs", str(t.runs)),

@@ -65,10 +65,10 @@ def verdicts(told: Told) -> str:
     lines += ["", "## What of the source is here", ""]
     lines += [f"| {' | '.join(SOURCE_HEADS)} |", columns(len(SOURCE_HEADS))]
     lines += [f"| {' | '.join(x.replace('|', '/') for x in row)} |" for row in completeness(told)]
-    unexplained = [v for v in rows if _why(v)]
-    if unexplained:
+    explained_rows = [v for v in rows if _why(v)]
+    if explained_rows:
         lines += ["", "## Why the others differ", ""]
-        for v in unexplained:
+        for v in explained_rows:
             lines += wrapped(f"* **{v.id}** {_why(v)}", "  ")
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
 
@@ -107,12 +107,12 @@ def _came_to(verdicts: Sequence[Verdict]) -> str:
 def _anew(verdicts: Sequence[Verdict]) -> list[str]:
     """The rows whose rule, or a reading on which they depend, was chosen after a look at results."""
     lines: list[str] = []
-    rejudged = [v for v in verdicts if v.words]
-    if rejudged:
+    rejudged_rows = [v for v in verdicts if v.words]
+    if rejudged_rows:
         lines += ["", "## Read anew", ""]
         explanation = "Sentences whose rule was read anew after a look at results: the words, and the first rule."
         lines += [*wrapped(explanation), ""]
-        for v in rejudged:
+        for v in rejudged_rows:
             lines += wrapped(f"* **{v.id}** In the source: {v.words}. By the first rule: {v.first}.", "  ")
     by_reading: dict[str, list[str]] = {}
     for v in verdicts:

@@ -39,7 +39,7 @@ def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     path = table_file(out, e.id, number)
     write_csv(path, [["time (s)", "colour", o["probe"]], *rows])
     more = f" The first {MOST} of {len(rows)}; the file has all." if len(rows) > MOST else ""
-    entry = {
+    table_entry = {
         "caption": o.get("caption", "") + more,
         "heads": [["Time", "s"], ["Colour", ""], [o["probe"].capitalize(), ""]],
         "rows": [[f"{t:.3f}", c, f"{x:.5g}"] for t, c, x in rows[:MOST]],
@@ -48,4 +48,4 @@ def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
         "note": "",
         "plain": True,
     }
-    return [entry]
+    return [table_entry]

@@ -39,9 +39,9 @@ class Predicted(Check, kw_only=True, frozen=True):
         return ARITHMETIC
 
     def decide(self, judge: Evidence) -> list[Finding]:
-        predicted = float(getattr(self._model(), self.field))
+        prediction = float(getattr(self._model(), self.field))
         name, unit = _FIELDS.get(self.field, (self.field, ""))
-        text = f"{name} {predicted:.4g} {unit}".rstrip()
+        text = f"{name} {prediction:.4g} {unit}".rstrip()
         if self.value is not None:
             low, high = self.value - self.within, self.value + self.within
             requirement = f"{self.value:g}" + (f" within {self.within:g}" if self.within else "") + f" {unit}".rstrip()
@@ -49,8 +49,8 @@ class Predicted(Check, kw_only=True, frozen=True):
             low = -math.inf if self.above is None else self.above
             high = math.inf if self.below is None else self.below
             requirement = f"above {low:g}" if self.above is not None else f"below {high:g}"
-        margin = min(predicted - low, high - predicted)
-        return [Finding("model", "", text, requirement, YES if margin >= 0 else NO, predicted, margin=margin)]
+        margin = min(prediction - low, high - prediction)
+        return [Finding("model", "", text, requirement, YES if margin >= 0 else NO, prediction, margin=margin)]
 
     def _model(self) -> TailDrop | Qsdrr:
         w = self.with_

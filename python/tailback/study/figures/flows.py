@@ -31,12 +31,12 @@ def windows(d: Drawing) -> Drawn:
             continue
         s = view.series
         keep = s["probe"] == "cwnd"
-        objects, times, window_sizes = s["what"][keep], s["time_s"][keep], s["value"][keep]
+        object_names, times, window_sizes = s["what"][keep], s["time_s"][keep], s["value"][keep]
         names = view.flows["id"].tolist()
         fig, axes = plots.grid(6.8, 0.5 + 1.25 * len(names), len(names), 1, sharex=True, sharey=True)
         goodput = view.flows["goodput_wire_bps"] / 1e6
         for i, (ax, name) in enumerate(zip(axes[:, 0], names, strict=True)):
-            of_flow = objects == f"flows.{name}"
+            of_flow = object_names == f"flows.{name}"
             ax.plot(times[of_flow], window_sizes[of_flow], color=plots.look("", i).colour, linewidth=0.9)
             ax.set_title(f"{name}, {goodput[i]:.2f} Mb/s")
             ax.set_ylabel("cwnd (packets)")

@@ -92,7 +92,7 @@ class Work:
         mode = self.how.mode
         points: list[tuple[dict[str, str], Any]] = []
         seed_counts: list[int] = []
-        point_of: list[tuple[Runs, Point]] = []
+        runs_points: list[tuple[Runs, Point]] = []
         arithmetic: list[Job] = []
         for name, chosen in study.needs(experiments).items():
             runs = study.runs[name]
@@ -107,10 +107,10 @@ class Work:
                     self.warnings += [w for w in scenario.warnings if w not in self.warnings]
                     points.append((_stored(point.labels), scenario))
                     seed_counts.append(n)
-                    point_of.append((runs, point))
-        self.plan = _core.Plan(points, seed_counts, None, [r.name for r, _ in point_of])
+                    runs_points.append((runs, point))
+        self.plan = _core.Plan(points, seed_counts, None, [r.name for r, _ in runs_points])
         for run in self.plan.runs(fingerprint.build()):
-            runs, point = point_of[run["point"]]
+            runs, point = runs_points[run["point"]]
             cost = self._cost(runs, _stored(point.labels))
             self.jobs.append(Job(runs, point, run["seed"], run["key"], run["key"] in self.stored, cost))
         self.packets = len(self.jobs)
@@ -143,13 +143,13 @@ class Work:
 
     def one_more_seed(self, points: set[RunsPoint]) -> list[int]:
         """Make the next seed of each of these points needed, if there is one. Returns the numbers of these jobs."""
-        last_jobs: dict[RunsPoint, int] = {}
+        next_jobs: dict[RunsPoint, int] = {}
         for i in sorted(self.spare):
             j = self.jobs[i]
             if (j.runs.name, j.point.key) in points:
-                last_jobs.setdefault((j.runs.name, j.point.key), i)
-        self.spare -= set(last_jobs.values())
-        return list(last_jobs.values())
+                next_jobs.setdefault((j.runs.name, j.point.key), i)
+        self.spare -= set(next_jobs.values())
+        return list(next_jobs.values())
 
     def settle(self, unsettled: Callable[[Samples], set[RunsPoint]]) -> None:
         """Add the further seeds that rows need, as long as these are stored."""

@@ -108,12 +108,12 @@ class _Course:
             which = "no --server listened" if len(server_processes) == 1 else "not every --server listened"
             self.notes.append(f"{which} after {servers.WAIT_S:g} s, and the program began")
         engine.begin()
-        end, mask = self._program(engine, environment, resolvers, relay)
-        engine_state = engine.stop()
+        program_end, mask = self._program(engine, environment, resolvers, relay)
+        engine_answer = engine.stop()
         self._firewall()
-        if end.left:
-            self.notes.append(f"the program left {end.left} processes, which were ended with it")
-        return Behind(end, engine_state, self.notes, [s.report() for s in server_processes], self.way, mask)
+        if program_end.left:
+            self.notes.append(f"the program left {program_end.left} processes, which were ended with it")
+        return Behind(program_end, engine_answer, self.notes, [s.report() for s in server_processes], self.way, mask)
 
     def _sides(self, stack: contextlib.ExitStack) -> list[Side]:
         sides = []

@@ -34,19 +34,19 @@ def holds(run: RunView, to_last_drop: bool = False) -> tuple[np.ndarray, np.ndar
     keep = (s["probe"] == "closed") if s else np.array([], bool)
     if not keep.any():
         return (np.array([]),) * 3
-    times, held_states, index = s["time_s"][keep], s["value"][keep], s["index"][keep]
-    rows = []
+    times, closed_states, index = s["time_s"][keep], s["value"][keep], s["index"][keep]
+    hold_rows = []
     for q in np.unique(index):
         of_queue = index == q
         opened_at = None
-        for at_s, is_held in zip(times[of_queue], held_states[of_queue], strict=True):
-            if is_held and opened_at is None:
+        for at_s, is_closed in zip(times[of_queue], closed_states[of_queue], strict=True):
+            if is_closed and opened_at is None:
                 opened_at = at_s
-            elif not is_held and opened_at is not None:
-                rows.append((float(q), opened_at, at_s - opened_at))
+            elif not is_closed and opened_at is not None:
+                hold_rows.append((float(q), opened_at, at_s - opened_at))
                 opened_at = None
-    rows.sort(key=lambda x: (x[1], x[0]))
-    queues, starts, lengths = np.array(rows, dtype=float).reshape(-1, 3).T
+    hold_rows.sort(key=lambda x: (x[1], x[0]))
+    queues, starts, lengths = np.array(hold_rows, dtype=float).reshape(-1, 3).T
     return queues, starts, lengths
 
 

@@ -146,38 +146,38 @@ def side_by_side(d: Drawing) -> Drawn:
     # All columns are side by side; on a narrow sheet two are, and the next two are below them.
     columns = min(len(views), 2) if plots.sheet().width else len(views)
     blocks = math.ceil(len(views) / columns)
-    name_count = len(names)
-    fig, axes = plots.grid(2.5 * columns + 0.9, (1.75 * name_count + 0.3) * blocks + 0.3, name_count * blocks, columns)
-    for ax in axes[-name_count:, len(views) - columns * blocks + columns :].flat:
+    row_count = len(names)
+    fig, axes = plots.grid(2.5 * columns + 0.9, (1.75 * row_count + 0.3) * blocks + 0.3, row_count * blocks, columns)
+    for ax in axes[-row_count:, len(views) - columns * blocks + columns :].flat:
         ax.set_axis_off()
     handles: dict[str, dict[str, Any]] = {name: {} for name in names}
     for i, (title, view) in enumerate(views):
         block, column = divmod(i, columns)
-        for place, name in enumerate(names):
-            ax, first = axes[block * name_count + place, column], axes[place, 0]
+        for row, name in enumerate(names):
+            ax, first = axes[block * row_count + row, column], axes[row, 0]
             if ax is not first:
                 ax.sharey(first)
             if column:
                 ax.tick_params(labelleft=False)
             PANELS[name][1](ax, view, "all", d.output)
-            ax.set_title(title if place == 0 else "")
+            ax.set_title(title if row == 0 else "")
             if name != "attained":
-                ax.set_xlabel("time (s)" if place == name_count - 1 or names[place + 1] == "attained" else "")
+                ax.set_xlabel("time (s)" if row == row_count - 1 or names[row + 1] == "attained" else "")
             ax.margins(x=0.02)
             ax.set_ylabel("" if column else f"{PANELS[name][0]}\n({ax.get_ylabel()})")
             for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
                 handles[name].setdefault(label, handle)
-    for place, name in enumerate(names):
+    for row, name in enumerate(names):
         if name in LOGARITHMIC:
             ticks = LOGARITHMIC[name]
-            axes[place, 0].set_yscale("log")
-            axes[place, 0].set_yticks(ticks, [f"{t:,}" for t in ticks])
-            axes[place, 0].minorticks_off()
-            axes[place, 0].set_ylim(bottom=ticks[0])
+            axes[row, 0].set_yscale("log")
+            axes[row, 0].set_yticks(ticks, [f"{t:,}" for t in ticks])
+            axes[row, 0].minorticks_off()
+            axes[row, 0].set_ylim(bottom=ticks[0])
         elif name != "attained":
-            axes[place, 0].set_ylim(bottom=0)
+            axes[row, 0].set_ylim(bottom=0)
         if handles[name]:
-            axes[place, -1].legend(
+            axes[row, -1].legend(
                 list(handles[name].values()),
                 list(handles[name]),
                 loc="upper left",

@@ -283,11 +283,11 @@ def colours(run: RunView, klass: str) -> np.ndarray:
     """The rates that left the conditioner of a flow in each second in green, yellow and red, Mb/s (one row for each
     second)."""
     series = run.series
-    is_packets = (series["what"] == f"edge.flows.{klass}.access") & (series["probe"] == "packets")
+    is_packet_count = (series["what"] == f"edge.flows.{klass}.access") & (series["probe"] == "packets")
     seconds = int(np.max(run.intervals["to_s"]))
     total = np.zeros((seconds + 1, 3))
     for i, code in enumerate((10, 12, 14)):
-        of_colour = is_packets & (series["index"] == code)
+        of_colour = is_packet_count & (series["index"] == code)
         total[np.rint(series["time_s"][of_colour]).astype(int), i] = series["value"][of_colour]
         # A colour of which no packet has passed yet has no points.
         total[:, i] = np.maximum.accumulate(total[:, i])

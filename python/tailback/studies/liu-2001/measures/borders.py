@@ -17,22 +17,22 @@ from .rounds import CODES
 def _last(run: RunView, what: np.ndarray) -> np.ndarray:
     """The packets in green, yellow and red that left the conditioners of these rows together until the end."""
     s = run.series
-    is_packets = what & (s["probe"] == "packets")
+    is_packet_count = what & (s["probe"] == "packets")
     packets = np.zeros(len(CODES))
-    for name in np.unique(s["what"][is_packets]):
+    for name in np.unique(s["what"][is_packet_count]):
         for i, code in enumerate(CODES):
-            packets[i] += np.max(s["value"][is_packets & (s["what"] == name) & (s["index"] == code)], initial=0.0)
+            packets[i] += np.max(s["value"][is_packet_count & (s["what"] == name) & (s["index"] == code)], initial=0.0)
     return packets
 
 
 def beyond(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
     """The packets in green, yellow and red that came from the hosts, and those that left the border."""
-    objects = run.series["what"].astype(str)
+    object_names = run.series["what"].astype(str)
     groups = run.options["borders"][klass]
-    from_hosts = np.zeros(len(objects), bool)
+    from_hosts = np.zeros(len(object_names), bool)
     for g in groups:
-        from_hosts |= np.char.startswith(objects, f"edge.flows.{g}.")
-    return _last(run, from_hosts), _last(run, objects == f"edge.{klass}")
+        from_hosts |= np.char.startswith(object_names, f"edge.flows.{g}.")
+    return _last(run, from_hosts), _last(run, object_names == f"edge.{klass}")
 
 
 @measure(

@@ -68,13 +68,13 @@ def upto_yellow_a_round(run: RunView, klass: str) -> float:
 def pieces(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Runs of packets of one colour: the colour, the number of packets, and the time from the first to the last packet
     (s)."""
-    t, flow_of_packet = settled(run, klass)
+    t, colour_of_packet = settled(run, klass)
     if not len(t):
-        return flow_of_packet, flow_of_packet, t
-    cuts = np.flatnonzero(np.diff(flow_of_packet)) + 1
+        return colour_of_packet, colour_of_packet, t
+    cuts = np.flatnonzero(np.diff(colour_of_packet)) + 1
     first = np.append(0, cuts)
-    last = np.append(cuts, len(flow_of_packet)) - 1
-    return flow_of_packet[first], last - first + 1, t[last] - t[first]
+    last = np.append(cuts, len(colour_of_packet)) - 1
+    return colour_of_packet[first], last - first + 1, t[last] - t[first]
 
 
 @measure(
