@@ -175,20 +175,15 @@ def mark(
 def _row(i: int, given: Any) -> tuple[float, ...]:
     """The arrival time and the length of a packet, and perhaps its code point."""
     try:
-        numbers = tuple(float(x) for x in given)
+        row = tuple(float(x) for x in given)
     except (TypeError, ValueError):
-        numbers = ()
-    if (
-        not 2 <= len(numbers) <= 3
-        or not all(x >= 0 for x in numbers)
-        or any(x % 1 for x in numbers[1:])
-        or numbers[2:] > (63,)
-    ):
+        row = ()
+    if not 2 <= len(row) <= 3 or not all(x >= 0 for x in row) or any(x % 1 for x in row[1:]) or row[2:] > (63,):
         raise ValueError(
             f"packets[{i}] = {check.shown(given)}; give seconds and bytes, such as (0.001, 1000), and perhaps the code "
             "point with which it comes, 0 to 63"
         )
-    return numbers
+    return row
 
 
 def class_name(make: Callable[[], Any]) -> str:
@@ -305,15 +300,15 @@ class Network:
     def _put(self, family: str, name: str, own: dict[str, Any]) -> Network:
         """Write into a table. An unknown key or name is refused, and nothing is written."""
         tables = self.document.setdefault(family, {})
-        table_before = tables.get(name)
-        tables[name] = {**(table_before or {}), **own}
+        before = tables.get(name)
+        tables[name] = {**(before or {}), **own}
         around = {k: v for k, v in self.document.items() if k in ("profile", "topology", "link")}
         try:
             check_names({**around, family: {name: tables[name]}}, f"{family}.{name}")
         except _core.ScenarioError:
             del tables[name]
-            if table_before is not None:
-                tables[name] = table_before
+            if before is not None:
+                tables[name] = before
             raise
         return self
 

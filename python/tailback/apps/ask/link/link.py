@@ -178,31 +178,25 @@ def link(
         raise LinkError(f"flows = {flows}: give a number of long flows from 1 to {MOST_FLOWS}")
     sender_tables = [_sender(s) for s in senders or ((fabrics.SENDER,) if made_of else SENDERS)]
     asked = tuple(name for name, _, _ in sender_tables)
-    senders_chosen = chosen("senders", asked, asked, "congestion controls")
-    stacks = {name: table for name, table, is_stack in sender_tables if is_stack and name in senders_chosen}
+    names = chosen("senders", asked, asked, "congestion controls")
+    stacks = {name: table for name, table, is_stack in sender_tables if is_stack and name in names}
     if made_of is not None:
-        fabrics.check_senders(senders_chosen, stacks)
-    needs_marks = any(sender in racks.MADE_FOR for sender in senders_chosen)
+        fabrics.check_senders(names, stacks)
+    needs_marks = any(sender in racks.MADE_FOR for sender in names)
     in_rack = needs_marks or made_of is not None
     if needs_marks and ecn is False:
-        raise LinkError(f"senders = {','.join(senders_chosen)}: they need marks; leave out --no-ecn")
+        raise LinkError(f"senders = {','.join(names)}: they need marks; leave out --no-ecn")
     notes: list[str] = []
     if made_of is not None:
         kinds = fabrics.traffic(traffic)
     else:
         kinds, notes = _traffic(traffic or (racks.CROSSES if in_rack else None), rate_bps)
-    if flows < len(senders_chosen):
+    if flows < len(names):
         if senders:
-            raise LinkError(
-                f"senders = {','.join(senders_chosen)}: {flows} flows cannot have {len(senders_chosen)} senders; name "
-                "fewer"
-            )
-        notes.append(
-            f"With {flows} flow, {senders_chosen[0]} is the only sender; `--senders {senders_chosen[1]}` asks for the "
-            "other."
-        )
-        senders_chosen = senders_chosen[:flows]
-        stacks = {name: table for name, table in stacks.items() if name in senders_chosen}
+            raise LinkError(f"senders = {','.join(names)}: {flows} flows cannot have {len(names)} senders; name fewer")
+        notes.append(f"With {flows} flow, {names[0]} is the only sender; `--senders {names[1]}` asks for the other.")
+        names = names[:flows]
+        stacks = {name: table for name, table in stacks.items() if name in names}
     size, unit, why = _buffer(buffer, rate_bps, max(rtts), packet_bytes, in_rack)
     part = racks.static_part(rate_bps) if buffer is None else size
     rack = racks.rack(rate_bps, max(rtts), packet_bytes, part) if in_rack else None
@@ -210,7 +204,7 @@ def link(
         notes.append(
             f"The buffer of {size} B holds no more than K = {rack.threshold} packets, so drops come before marks."
         )
-    controls = {name: table for name, table, is_stack in sender_tables if name in senders_chosen and not is_stack}
+    controls = {name: table for name, table, is_stack in sender_tables if name in names and not is_stack}
     if stacks and {"web", "incast"} & set(kinds):
         carries = next(iter(controls), SENDERS[0])
         notes.append(f"{' and '.join(stacks)}: long transfers only; what else is asked for is carried by {carries}.")
@@ -219,7 +213,7 @@ def link(
         rtts,
         flows,
         kinds,
-        senders_chosen,
+        names,
         packet_bytes,
         size,
         unit,
@@ -301,12 +295,12 @@ def _buffer(
 ) -> tuple[int, str, str]:
     """The buffer in bytes, its unit, and its origin."""
     if given is None and in_rack:
-        static_packets = int(racks.static_part(rate_bps) / packet_bytes) * packet_bytes
+        static_bytes = int(racks.static_part(rate_bps) / packet_bytes) * packet_bytes
         why = (
             f"an equal share of {racks.MEMORY_BYTES / 1e6:g} MB for each of {racks.PORTS} ports, more above 10 Gb/s "
             f"({racks.DCTCP_PAPER}, table 1)"
         )
-        return max(static_packets, LEAST_BUFFER * packet_bytes), "packets", why
+        return max(static_bytes, LEAST_BUFFER * packet_bytes), "packets", why
     if given is None:
         product = math.ceil(rate_bps * rtt_s / 8 / packet_bytes)
         if product >= LEAST_BUFFER:
