@@ -110,15 +110,15 @@ def no_results(name: str) -> str:
     """The message for a folder without finished results: the reason and the remedy."""
     from tailback.core.text.plain import plain
 
-    place = Path(name)
-    if not place.is_dir():
-        problem = "is a file, not a folder of results" if place.exists() else "is not there"
+    path = Path(name)
+    if not path.is_dir():
+        problem = "is a file, not a folder of results" if path.exists() else "is not there"
         return plain(f"{name} {problem}; `tailback run FILE --out DIR` makes a folder of results")
-    if (place / "study.json").is_file():
+    if (path / "study.json").is_file():
         return plain(f"{name} is the folder of a study; `tailback report {name}` makes its page")
-    if (place / "manifest.json").is_file():
+    if (path / "manifest.json").is_file():
         return plain(f"{name} holds no finished results; `tailback status {name}` says what is there and how to go on")
-    inside = sorted(p.parent for p in place.glob("*/runs.parquet"))[:3]
+    inside = sorted(p.parent for p in path.glob("*/runs.parquet"))[:3]
     if inside:
         return plain(f"{name} holds no results itself; name a folder in it: {', '.join(map(str, inside))}")
     return plain(f"{name} holds no results; `tailback run FILE --out {name}` makes some")

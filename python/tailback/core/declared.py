@@ -47,10 +47,10 @@ def _with_line(message: str) -> str:
         return message
     path = ".".join(x for x in (match[2], match[3]) if x)
     try:
-        line = _core.toml_line(read_text(Path(match[1])), path)
+        line_number = _core.toml_line(read_text(Path(match[1])), path)
     except (OSError, UnicodeError):
         return message
-    return message if line is None else f"{match[1]}:{line}{message[len(match[1]) :]}"
+    return message if line_number is None else f"{match[1]}:{line_number}{message[len(match[1]) :]}"
 
 
 class Table(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):

@@ -93,21 +93,21 @@ def queues(lines: Sequence[tuple[int, str]]) -> Iterator[Queue | Filter | tuple[
     """The qdiscs, classes and filters of a text, and the other lines with their numbers."""
     open_object: Queue | Filter | None = None
     tins: list[str] = []
-    for number, line in _joined(lines):
+    for line_number, line in _joined(lines):
         if (head := _HEAD.match(line)) is not None:
             if open_object is not None:
                 yield open_object
-            open_object, tins = _queue(number, head), []
+            open_object, tins = _queue(line_number, head), []
         elif _FILTER.fullmatch(line):
             if open_object is not None:
                 yield open_object
             chosen = _CHOSEN.search(line)
-            open_object = Filter(number, handle(chosen[1]) if chosen else "")
+            open_object = Filter(line_number, handle(chosen[1]) if chosen else "")
         elif isinstance(open_object, Filter):
             if (match := _MATCH.match(line)) is not None:
                 _looks_at(open_object, match)
         elif line.strip() and (open_object is None or not _counted(open_object, line, tins)):
-            yield number, line
+            yield line_number, line
     if open_object is not None:
         yield open_object
 
@@ -125,7 +125,7 @@ def _joined(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """The lines, with those joined again that a terminal or a mail has broken. A first line continues until a counter,
     a prompt or another first line begins."""
     begun: tuple[int, str] | None = None
-    for number, line in lines:
+    for line_number, line in lines:
         line = line[:4000]
         starts = _HEAD.match(line) is not None
         goes_on = not starts and not _FILTER.fullmatch(line) and _GOES_ON.fullmatch(line)
@@ -134,9 +134,9 @@ def _joined(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
             continue
         if begun is not None:
             yield begun
-        begun = (number, line) if starts else None
+        begun = (line_number, line) if starts else None
         if not starts:
-            yield number, line
+            yield line_number, line
     if begun is not None:
         yield begun
 
@@ -292,11 +292,11 @@ def _value(text: str) -> int | float:
     text = text.rstrip(",)")
     if _NUMBER.fullmatch(text):
         return float(text) if "." in text else int(text)
-    low = text.lower()
+    lower_text = text.lower()
     for unit, parse in ((("bit", "bps"), units.rate), (("us", "ms", "s"), units.time)):
-        if low.endswith(unit):
+        if lower_text.endswith(unit):
             try:
-                return parse(low)
+                return parse(lower_text)
             except TcError:
                 continue
-    return units.size(low)
+    return units.size(lower_text)

@@ -29,12 +29,14 @@ def of_document(document: Any) -> list[Queue]:
 def is_document(document: Any) -> bool:
     """Whether a document is an output of `tc -j`."""
     rows = document if isinstance(document, list) else []
-    first = next((r for r in rows if isinstance(r, Mapping) and r), None)
-    if first is None:
+    first_row = next((r for r in rows if isinstance(r, Mapping) and r), None)
+    if first_row is None:
         return False
-    return ("kind" in first and "handle" in first and ("options" in first or "root" in first or "parent" in first)) or (
-        "class" in first and "handle" in first
-    )
+    return (
+        "kind" in first_row
+        and "handle" in first_row
+        and ("options" in first_row or "root" in first_row or "parent" in first_row)
+    ) or ("class" in first_row and "handle" in first_row)
 
 
 def _of_row(row: Mapping[str, Any]) -> Queue:
@@ -67,10 +69,10 @@ def _of_row(row: Mapping[str, Any]) -> Queue:
         ):
             queue.counters[key] = value
     tins = row.get("tins")
-    for number, tin in enumerate(tins if isinstance(tins, list) else []):
-        if isinstance(tin, Mapping) and number < _MOST_TINS:
+    for tin_number, tin in enumerate(tins if isinstance(tins, list) else []):
+        if isinstance(tin, Mapping) and tin_number < _MOST_TINS:
             numbers = {k: v for k, v in tin.items() if isinstance(v, int | float) and not isinstance(v, bool)}
-            queue.tins[f"Tin {number}"] = {str(k)[:_LONGEST]: v for k, v in numbers.items()}
+            queue.tins[f"Tin {tin_number}"] = {str(k)[:_LONGEST]: v for k, v in numbers.items()}
     return queue
 
 

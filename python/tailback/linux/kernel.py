@@ -60,11 +60,11 @@ def _around(given: Mapping[str, Any], rate_bps: float, marking: bool) -> Queue:
     inner = given.get("queue", "droptail")
     inner = {"kind": inner} if isinstance(inner, str) else inner
     overhead, mpu = (_core.parse_bytes(str(given.get(key, "0B"))) for key in ("overhead", "mpu"))
-    line = Framing("", "", overhead, mpu, given.get("framing", "plain"), "", "", pppoe=True)
-    rate_bps *= line.rate_factor
+    framing = Framing("", "", overhead, mpu, given.get("framing", "plain"), "", "", pppoe=True)
+    rate_bps *= framing.rate_factor
     burst = max(_core.parse_bytes(str(given.get("burst", "1514B"))), FULL_PACKET)
-    written = _written(inner, Path(rate_bps, line.shaped(1500), 0.1), marking)
-    return Queue(("htb", written.kind), written, True, (rate_bps, burst, line.htb))
+    written = _written(inner, Path(rate_bps, framing.shaped(1500), 0.1), marking)
+    return Queue(("htb", written.kind), written, True, (rate_bps, burst, framing.htb))
 
 
 def _written(given: Mapping[str, Any], path: Path | None, marking: bool) -> words.Written:

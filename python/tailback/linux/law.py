@@ -122,10 +122,10 @@ def thresholds(path: Path, limit: int | None) -> tuple[int, int]:
     """Both thresholds in whole packets. The lower threshold is half of the packets that the line sends in 5 ms, at
     least 5, and at most a sixth of the limit; the upper is three times the lower. Floyd, Gummadi and Shenker 2001,
     section 4."""
-    low = max(5, round(RED_DELAY_S / path.packet_s / 2))
+    min_threshold = max(5, round(RED_DELAY_S / path.packet_s / 2))
     if limit is not None:
-        low = min(low, max(limit // 6, 1))
-    return low, 3 * low
+        min_threshold = min(min_threshold, max(limit // 6, 1))
+    return min_threshold, 3 * min_threshold
 
 
 def automatic_thresholds(rate_bps: float, mean_packet: int, room: float, target_s: float | None) -> tuple[float, float]:
@@ -210,16 +210,16 @@ def settings(
 
 
 def _red(path: Path, limit: int | None) -> tuple[Setting, ...]:
-    low, high = thresholds(path, limit)
-    packets, exponent = burst(low, weight(path))
+    min_threshold, max_threshold = thresholds(path, limit)
+    packets, exponent = burst(min_threshold, weight(path))
     half = f"half of what the line sends in 5 ms, at least 5 packets, at most a sixth of the buffer ({RED_SOURCE})"
     forgets = (
         f"the average forgets in a second, 1 - exp(-1/C) ({RED_SOURCE}): the power of two that Linux has for a burst "
         f"of {packets} packets"
     )
     return (
-        Setting("min_threshold", f"{low} packets", half),
-        Setting("max_threshold", f"{high} packets", f"three times that ({RED_SOURCE})"),
+        Setting("min_threshold", f"{min_threshold} packets", half),
+        Setting("max_threshold", f"{max_threshold} packets", f"three times that ({RED_SOURCE})"),
         Setting("weight_rule", "given", forgets),
         Setting("weight", 2.0**-exponent, forgets),
         Setting("mean_packet", f"{path.packet_bytes}B", "what most packets have"),

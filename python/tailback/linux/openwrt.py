@@ -95,7 +95,7 @@ def _cake(setup: Setup) -> _Options:
         "tins": setup.down.get("tins") == "besteffort" and not is_besteffort,
     }
     of_script = tuple(name for name, squashed in squash.items() if squashed)
-    down, up = setup.written("down", without=of_script, bare=True), setup.written("up", bare=True)
+    down_words, up_words = setup.written("down", without=of_script, bare=True), setup.written("up", bare=True)
     cells = ("ptm",) if framing.cells == "ptm" else ()
     return [
         *_basic(setup, setup.down_bps, setup.up_bps),
@@ -107,8 +107,8 @@ def _cake(setup: Setup) -> _Options:
         ("ingress_ecn", "ECN"),
         ("egress_ecn", "ECN"),
         ("qdisc_really_really_advanced", "1"),
-        ("iqdisc_opts", " ".join((*down.words, *cells))),
-        ("eqdisc_opts", " ".join((*up.words, *cells))),
+        ("iqdisc_opts", " ".join((*down_words.words, *cells))),
+        ("eqdisc_opts", " ".join((*up_words.words, *cells))),
         *_link(setup, framing.overhead),
     ]
 

@@ -64,10 +64,10 @@ def sides(tree: Tree, leave: Leave) -> list[Side]:
     for device in tree.devices.values():
         if not device.qdiscs and not device.classes:
             continue
-        if (made := _side(device, device_behind.get(device.name, device.name), leave)) is not None:
+        if (side_found := _side(device, device_behind.get(device.name, device.name), leave)) is not None:
             down = device.name in device_behind or device.name.startswith("ifb")
-            made.way = "down" if down else ""
-            directions.append(made)
+            side_found.way = "down" if down else ""
+            directions.append(side_found)
     if any(side.way == "down" for side in directions):
         for side in directions:
             side.way = side.way or "up"
@@ -79,12 +79,14 @@ def _side(device: Device, source: str, leave: Leave) -> Side | None:
     root = device.qdiscs.get("root")
     if root is None:
         if device.classes or any(at != "ingress" for at in device.qdiscs):
-            line = next(iter([*device.classes.values(), *device.qdiscs.values()])).line
-            leave("what stands below a root", "no line sets up that root; paste the line with root, too", line)
+            line_number = next(iter([*device.classes.values(), *device.qdiscs.values()])).line
+            leave("what stands below a root", "no line sets up that root; paste the line with root, too", line_number)
         elif not device.through:
-            line = device.qdiscs["ingress"].line
+            line_number = device.qdiscs["ingress"].line
             leave(
-                "ingress", "incoming packets wait in no queue here; a filter with mirred redirects them to an ifb", line
+                "ingress",
+                "incoming packets wait in no queue here; a filter with mirred redirects them to an ifb",
+                line_number,
             )
         return None
     side = Side(device.name)

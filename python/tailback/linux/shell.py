@@ -73,10 +73,10 @@ def commands(text: str) -> Paste:
     logical = list(_logical(text))
     # `# tc ...` is a command of root, with its prompt. If other lines have no `#`, it is a comment.
     typed = any(_begins(line) for _, line in logical)
-    for number, line in logical:
+    for line_number, line in logical:
         bare = _without_prompt(line, keep_sign=typed)
-        for words in _split(paste, number, bare):
-            _take(paste, number, words)
+        for words in _split(paste, line_number, bare):
+            _take(paste, line_number, words)
     return paste
 
 
@@ -86,12 +86,12 @@ def _logical(text: str) -> Iterator[tuple[int, str]]:
     if len(physical_lines) > MOST_LINES:
         raise TcError(f"a paste of {len(physical_lines)} lines is too long; give at most {MOST_LINES}")
     begun, first_number = "", 0
-    for number, line in enumerate(physical_lines, 1):
+    for line_number, line in enumerate(physical_lines, 1):
         # A paste may have gained blanks behind the backslash.
         line = line.removeprefix("\ufeff").rstrip()
         if len(begun) + len(line) > MOST_LETTERS:
-            raise TcError(f"line {number} has more than {MOST_LETTERS} characters; give one command a line")
-        first_number = first_number or number
+            raise TcError(f"line {line_number} has more than {MOST_LETTERS} characters; give one command a line")
+        first_number = first_number or line_number
         if line.endswith("\\") and not line.lstrip().startswith("#"):
             begun += line[:-1] + " "
             continue
@@ -282,26 +282,26 @@ class _Sum:
         return value
 
     def terms(self) -> int:
-        value = self.factors()
+        total = self.factors()
         while self.tokens and self.tokens[0] in "+-":
-            value = value + self.factors() if self.tokens.pop(0) == "+" else value - self.factors()
-        return value
+            total = total + self.factors() if self.tokens.pop(0) == "+" else total - self.factors()
+        return total
 
     def factors(self) -> int:
-        value = self.one()
+        product = self.one()
         while self.tokens and self.tokens[0] in "*/%":
             sign, operand = self.tokens.pop(0), self.one()
             if sign != "*" and operand == 0:
                 raise TcError("the sum in $((...)) divides by 0; write the value in its place")
             if sign == "*":
-                value *= operand
+                product *= operand
             else:
                 # A shell rounds towards zero.
-                quotient = abs(value) // abs(operand) * (1 if (value < 0) == (operand < 0) else -1)
-                value = quotient if sign == "/" else value - quotient * operand
-            if abs(value) >= 1 << 63:
+                quotient = abs(product) // abs(operand) * (1 if (product < 0) == (operand < 0) else -1)
+                product = quotient if sign == "/" else product - quotient * operand
+            if abs(product) >= 1 << 63:
                 raise TcError("the sum in $((...)) is larger than a shell can count; write the value in its place")
-        return value
+        return product
 
     def one(self) -> int:
         token = self.tokens.pop(0) if self.tokens else ""
@@ -344,11 +344,11 @@ def _command(words: list[str]) -> tuple[str, ...] | None:
     names = [_base(w) for w in words[:16]]
     # A script may name the program TC=/sbin/tc and run `$TC`.
     names = [TC if re.fullmatch(r"\$\{?TC(?:_BINARY|_CMD)?\}?", w, re.IGNORECASE) else w for w in names]
-    for at, word in enumerate(names):
+    for word_number, word in enumerate(names):
         if word == TC and (
-            at == 0 or words[0] in _BEFORE or _base(words[0]) in (IP, "mnexec") or words[0][:1] in "h!({"
+            word_number == 0 or words[0] in _BEFORE or _base(words[0]) in (IP, "mnexec") or words[0][:1] in "h!({"
         ):
-            return (TC, *words[at + 1 :])
+            return (TC, *words[word_number + 1 :])
     if names[0] == "sudo":
         return _command([w for i, w in enumerate(words[1:]) if i or not w.startswith("-")]) if len(words) > 1 else None
     if names[0] == IP:

@@ -79,11 +79,11 @@ def grow(commands: Sequence[Command], leave: Callable[[str, str, int], None]) ->
             _link(command, leave)
             continue
         try:
-            one = statement(command.line, command.words)
-            if one is None:
+            tc_statement = statement(command.line, command.words)
+            if tc_statement is None:
                 leave("a command of tc", "it sets nothing up", command.line)
             else:
-                put(tree, one, leave)
+                put(tree, tc_statement, leave)
         except TcError as e:
             leave(_named(command.words), str(e), command.line)
     return tree
@@ -215,12 +215,12 @@ def _code_point(words: Sequence[str]) -> int | None:
     for name in ("tos", "dsfield", "ip_tos", "precedence", "priority"):
         # `priority` of IPv6 is its traffic class (tc-u32(8)).
         if name in words[:-1] and (name != "priority" or words[words.index(name) - 1] == "ip6"):
-            value, _, mask = words[words.index(name) + 1].partition("/")
+            value_text, _, mask = words[words.index(name) + 1].partition("/")
             next_word = words[words.index(name) + 2 : words.index(name) + 3]
             mask = mask or (next_word[0] if next_word else "")
             try:
-                number, bits = int(value, 0), int(mask, 0) if mask else 0xFF
+                code_bits, bits = int(value_text, 0), int(mask, 0) if mask else 0xFF
             except ValueError:
                 return None
-            return number >> 2 if bits & 0xFC == 0xFC and 0 <= number <= 0xFF else None
+            return code_bits >> 2 if bits & 0xFC == 0xFC and 0 <= code_bits <= 0xFF else None
     return None

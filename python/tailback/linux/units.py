@@ -83,10 +83,10 @@ def _read(text: str, units: Mapping[str, float], what: str, like: str, most: tup
     if match is None or factor is None:
         unit_names = ", ".join(unit for unit in units if unit)
         raise TcError(f"{text[:40]!r} is no {what} of tc; write one such as {like}, in {unit_names}")
-    value = float(match[1]) * factor
-    if value > most[0]:
+    amount = float(match[1]) * factor
+    if amount > most[0]:
         raise TcError(f"{text[:40]!r} is too large; give a {what} of at most {most[1]}")
-    return value
+    return amount
 
 
 def is_whole(text: str) -> bool:

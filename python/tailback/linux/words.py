@@ -200,10 +200,10 @@ class _Writer:
     # Values
 
     def packets(self, option: TcWord, value: Any) -> str:
-        number, unit = _size(value)
+        amount, unit = _size(value)
         if unit == "bytes":
             raise _NoWordError("it counts packets; give a number of packets")
-        return str(UNLIMITED_PACKETS if number is None else number)
+        return str(UNLIMITED_PACKETS if amount is None else amount)
 
     def size(self, option: TcWord, value: Any) -> str:
         number, unit = _size(value)
@@ -213,10 +213,10 @@ class _Writer:
         if value is None:
             counts_bytes = _size(self.value("buffer"))[1] == "bytes"
             return str(round(self.threshold(option.parameter) * (self.mean_packet if counts_bytes else self.packet)))
-        number, unit = _size(value)
-        if number is None:
+        amount, unit = _size(value)
+        if amount is None:
             return str(UNLIMITED_BYTES)
-        return str(number * self.packet if unit == "packets" else number)
+        return str(amount * self.packet if unit == "packets" else amount)
 
     @property
     def packet(self) -> int:

@@ -81,12 +81,12 @@ def _words(given: Given) -> list[tuple[int, list[str]]]:
         return variables.get(found[1], found[0])
 
     line_words = []
-    for number, line in enumerate(given.lines, 1):
+    for line_number, line in enumerate(given.lines, 1):
         variables |= commands(line).variables
         filled = re.sub(r"\$\{?(\w+)\}?", value, line.partition(" #")[0])[:2000]
         words = filled.replace('"', "").replace("'", "").split()
         if words and not filled.startswith("#"):
-            line_words.append((number, words))
+            line_words.append((line_number, words))
     return line_words
 
 

@@ -97,10 +97,10 @@ def candidates(found: Reading, taken: Sequence[str] = ()) -> tuple[list[dict[str
         if not side.queue:
             continue
         name = " ".join(filter(None, ("pasted", side.name, side.way)))
-        number = 2
+        copy_number = 2
         while name in names:
-            name = " ".join(filter(None, ("pasted", side.name, side.way, str(number))))
-            number += 1
+            name = " ".join(filter(None, ("pasted", side.name, side.way, str(copy_number))))
+            copy_number += 1
         names.add(name)
         candidate_tables.append({**side.queue, "name": name})
     if not candidate_tables:

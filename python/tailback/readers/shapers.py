@@ -92,11 +92,15 @@ def _why(notes: Notes) -> str:
 
 def _count(notes: Notes, one: dump.Queue) -> None:
     statement_name = f"{one.statement.kind} {one.statement.handle} {masked(one.statement.device)}".rstrip()
-    line = one.statement.line
+    line_number = one.statement.line
     if one.counters:
-        notes.say(f"counted by {statement_name}", ", ".join(f"{k} {_number(v)}" for k, v in one.counters.items()), line)
+        notes.say(
+            f"counted by {statement_name}", ", ".join(f"{k} {_number(v)}" for k, v in one.counters.items()), line_number
+        )
     for name, tin in one.tins.items():
-        notes.say(f"counted by {statement_name}, {name}", ", ".join(f"{k} {_number(v)}" for k, v in tin.items()), line)
+        notes.say(
+            f"counted by {statement_name}, {name}", ", ".join(f"{k} {_number(v)}" for k, v in tin.items()), line_number
+        )
 
 
 def _number(value: float) -> str:

@@ -37,10 +37,10 @@ def _found(line: str) -> re.Match[str] | None:
 def _presets(given: Given) -> tuple[dict[str, str] | None, int]:
     presets: dict[str, str] = {}
     first_line = 0
-    for number, line in enumerate(given.lines[:500], 1):
+    for line_number, line in enumerate(given.lines[:500], 1):
         if len(line) < 200 and (one := _PRESET.fullmatch(line)) is not None:
             presets[one[1]] = one[2]
-            first_line = first_line or number
+            first_line = first_line or line_number
     return (presets, first_line) if {"DSPEED", "USPEED"} & set(presets) and "IFACE" in presets else (None, 0)
 
 
@@ -48,7 +48,7 @@ def read(given: Given) -> Reading:
     notes = Notes()
     settings: dict[str, str] = {}
     variables = _variables(given)
-    line = 0
+    settings_line = 0
     for line_number, text in enumerate(given.lines, 1):
         if (call := _found(text[:400])) is None:
             continue
@@ -57,23 +57,25 @@ def read(given: Given) -> Reading:
         if own is None:
             shapers.leave(notes, "wondershaper", "it removes limits, or shows them", line_number)
         else:
-            settings, line = own, line_number
+            settings, settings_line = own, line_number
     if not settings:
-        settings, line = _presets(given)[0] or {}, _presets(given)[1]
+        settings, settings_line = _presets(given)[0] or {}, _presets(given)[1]
     if not settings:
         raise ReadError("wondershaper has no rates", "write wondershaper -a eth0 -d 8192 -u 1024", name=given.name)
     device = settings.get("IFACE", "eth0")
-    down_rate, up_rate = (_rate(settings.get(n, ""), n, line, given.name) for n in ("DSPEED", "USPEED"))
+    down_rate, up_rate = (_rate(settings.get(n, ""), n, settings_line, given.name) for n in ("DSPEED", "USPEED"))
     if not down_rate and not up_rate:
-        raise ReadError("wondershaper has no rates", "write wondershaper -a eth0 -d 8192 -u 1024", line, given.name)
+        raise ReadError(
+            "wondershaper has no rates", "write wondershaper -a eth0 -d 8192 -u 1024", settings_line, given.name
+        )
     for name, rate in (("down", down_rate), ("up", up_rate)):
         if rate:
-            notes.say(name, f"{rate}kbps", line)
+            notes.say(name, f"{rate}kbps", settings_line)
     made = lines(device if re.fullmatch(r"[\w.-]{1,15}", device) else "eth0", down_rate, up_rate)
     try:
         return tc.made(NAME, "Wonder Shaper", made, notes, given.name)
     except TcError as e:
-        raise ReadError(str(e), "mend the rates", line, given.name) from None
+        raise ReadError(str(e), "mend the rates", settings_line, given.name) from None
 
 
 def _variables(given: Given) -> dict[str, str]:

@@ -124,14 +124,14 @@ class Result:
     @checked
     def save(self, dir: str | os.PathLike[str]) -> None:
         """Write the tables as Parquet, `scenario.toml` and `manifest.json`."""
-        where = Path(dir)
-        where.mkdir(parents=True, exist_ok=True)
-        manifest.write_scenario(where, self.scenario)
+        folder = Path(dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        manifest.write_scenario(folder, self.scenario)
         for name in _core.TABLES:
-            _core.write_parquet(getattr(self.results, name), where / f"{name}.parquet")
+            _core.write_parquet(getattr(self.results, name), folder / f"{name}.parquet")
         # Entries about another folder are not written into this one.
         contents = self.manifest or manifest.make(self, own_units([self.scenario]))
-        manifest.write(where, {k: v for k, v in contents.items() if k not in ("tables", "sum")})
+        manifest.write(folder, {k: v for k, v in contents.items() if k not in ("tables", "sum")})
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *_core.TABLES, *_OF_RESULTS})
@@ -247,24 +247,26 @@ def execute(
         return result
     # The folder is checked first, so that no run is lost if it cannot be written. Old results stay whole until the new
     # ones are stored.
-    where = Path(out)
-    where.mkdir(parents=True, exist_ok=True)
-    lost = 0 if queues or scenario.controls else len(stored(where) - {run["key"] for run in plan.runs()})
+    out_folder = Path(out)
+    out_folder.mkdir(parents=True, exist_ok=True)
+    lost = 0 if queues or scenario.controls else len(stored(out_folder) - {run["key"] for run in plan.runs()})
     if lost:
         runs = "1 run that is" if lost == 1 else f"{lost} runs that are"
-        warn(f"{where} holds {runs} not among these, and will be replaced")
-    if not (where / "runs.parquet").exists():
-        manifest.write_scenario(where, scenario)
+        warn(f"{out_folder} holds {runs} not among these, and will be replaced")
+    if not (out_folder / "runs.parquet").exists():
+        manifest.write_scenario(out_folder, scenario)
     seeds = [run["seed"] for run in plan.runs()]
     about = manifest.about(scenario, seeds, queues or {}, command, units)
     others: Literal["beside", "replace"] = "replace" if lost else "beside"
-    results = plan.execute(where, jobs, progress, queues, queues_key, others=others, about=about, check_laws=check_laws)
+    results = plan.execute(
+        out_folder, jobs, progress, queues, queues_key, others=others, about=about, check_laws=check_laws
+    )
     result = Result(results, scenario, queues=queues)
     for path in results.damaged:
         warn(f"{path} is damaged; runs that need it are run again")
     if results.store_error is None and not results.interrupted:
-        manifest.write_scenario(where, scenario)
-        result.manifest = manifest.read(where)
+        manifest.write_scenario(out_folder, scenario)
+        result.manifest = manifest.read(out_folder)
     return result
 
 

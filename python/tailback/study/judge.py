@@ -139,12 +139,12 @@ class Judge:
             self._read = [set()]
             decided_findings = c.decide(self)
             # A check whose findings are not decided one by one has read everything for each of them.
-            read = (
+            points_read = (
                 self._read
                 if len(self._read) == len(decided_findings)
                 else [set().union(*self._read)] * len(decided_findings)
             )
-            for f, points in zip(decided_findings, read, strict=True):
+            for f, points in zip(decided_findings, points_read, strict=True):
                 self.open |= set() if f.settled else points
             findings += [replace(f, relation=relation) for f in decided_findings]
         return findings
@@ -179,17 +179,17 @@ class Judge:
         if runs.name not in self._candidates:
             every = [{a: p.labels[a] for a in axes} for m in MODES for p in runs.points(m)]
             self._candidates[runs.name] = list({tuple(x.values()): x for x in every}.values())
-        run = set()
+        runs_made = set()
         for key in self.samples.points(runs.name):
             labels = dict(zip((a.name for a in runs.axes), key, strict=True))
-            run.add(tuple(labels[a] for a in axes))
+            runs_made.add(tuple(labels[a] for a in axes))
         groups: dict[tuple[str, ...], list[Place]] = {}
         for x in self._candidates[runs.name]:
             if matches(x, c.where):
                 groups.setdefault(tuple(x[a] for a in named_axes), []).append(x)
         chosen_places: list[Place] = []
         for group in groups.values():
-            were_run = [x for x in group if tuple(x.values()) in run]
+            were_run = [x for x in group if tuple(x.values()) in runs_made]
             chosen_places += were_run or group[:1]
         return chosen_places
 

@@ -138,14 +138,16 @@ def _contents(folder: Path, experiments: set[str]) -> list[Covered]:
     if not file.is_file():
         return []
     contents = read_table(ContentsFile, read_toml(file), file).contents
-    for item in contents:
-        lost = [x for x in item.experiments if x not in experiments]
-        lost += [x for x in item.files if not (folder / x).is_file()]
+    for covered in contents:
+        lost = [x for x in covered.experiments if x not in experiments]
+        lost += [x for x in covered.files if not (folder / x).is_file()]
         if lost:
-            raise StudyError(f'{file}: "{item.part}" names {lost[0]}, which is no experiment or file of this study')
-        if not (item.experiments or item.models or item.files or item.docs or item.here or item.missing):
+            raise StudyError(f'{file}: "{covered.part}" names {lost[0]}, which is no experiment or file of this study')
+        if not (
+            covered.experiments or covered.models or covered.files or covered.docs or covered.here or covered.missing
+        ):
             raise StudyError(
-                f'{file}: no place is given for "{item.part}"; give experiments, models, files or docs, or missing'
+                f'{file}: no place is given for "{covered.part}"; give experiments, models, files or docs, or missing'
             )
     return contents
 

@@ -124,14 +124,14 @@ def _import(package: str, name: str, file: Path) -> None:
     try:
         importlib.import_module(name)
     except Exception as e:
-        for r, entries in zip(REGISTRIES, registries_before, strict=True):
+        for r, entries_before in zip(REGISTRIES, registries_before, strict=True):
             r.clear()
-            r.update(entries)
+            r.update(entries_before)
         for other in [m for m in sys.modules if m.startswith(f"{package}.") and m not in modules]:
             del sys.modules[other]
         raise StudyError(_told(e, file)) from e
-    for r, entries in zip(REGISTRIES, registries_before, strict=True):
-        r.brought |= {entry: package for entry in r if entry not in entries}
+    for r, entries_before in zip(REGISTRIES, registries_before, strict=True):
+        r.brought |= {entry: package for entry in r if entry not in entries_before}
 
 
 def _told(e: Exception, file: Path) -> str:

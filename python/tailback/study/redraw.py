@@ -32,7 +32,7 @@ def redraw(folder: Path, name: str) -> Any:
             f"another queue ran under a name of {record.study.id} here; figures are in {folder / 'figures'}"
         )
     study = studies.load(record.study.id)
-    experiment, number = _named(study, name)
+    experiment, figure_number = _named(study, name)
     study, work = _work(study, experiment, record, folder)
     samples = work.read(wanted(study, [experiment]), {})
     kinds.load()
@@ -43,9 +43,9 @@ def redraw(folder: Path, name: str) -> Any:
             drawn = kinds.FIGURES[output["kind"]](Drawing(study, experiment, output, record.mode, samples))
             figures += [fig for _, fig in drawn] if isinstance(drawn, list) else [drawn]
     figures = [fig for fig in figures if fig is not None]
-    if not 1 <= number <= len(figures):
+    if not 1 <= figure_number <= len(figures):
         raise StudyError(f"{experiment.id} has {len(figures)} figures here; there is no {name}")
-    return figures[number - 1]
+    return figures[figure_number - 1]
 
 
 def _named(study: Study, name: str) -> tuple[Experiment, int]:

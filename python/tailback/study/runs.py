@@ -42,11 +42,11 @@ def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], column
     tables = {k: read_table(AxisTable, v, file, f"{place}.axis.{k}") for k, v in t.axis.items()}
     of_pairs = [a for a in tables.values() if a.pairs is not None]
     case_tables = [read_table(CaseTable, c, file, f"{place}.case[{i}]") for i, c in enumerate(t.case)]
-    cases = [_case(f"{file}, [{place}], case[{i}]", c, of_pairs, columns) for i, c in enumerate(case_tables)]
-    axes = [_axis(f"{file}, [{place}], axis {k}", k, a, cases, columns) for k, a in tables.items()]
+    cases_read = [_case(f"{file}, [{place}], case[{i}]", c, of_pairs, columns) for i, c in enumerate(case_tables)]
+    axes = [_axis(f"{file}, [{place}], axis {k}", k, a, cases_read, columns) for k, a in tables.items()]
     for x in axes if scenario is not None else ():
         # An axis with a single value only names the whole set.
-        named = any(x.name in c.labels for c in cases) or all(len(v) < 2 for v in x.values.values())
+        named = any(x.name in c.labels for c in cases_read) or all(len(v) < 2 for v in x.values.values())
         if not (x.paths or any(x.changes.values()) or named):
             key = "roles = { ... }" if x.disciplines else "paths = [...]"
             raise StudyError(
@@ -70,7 +70,7 @@ def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], column
         scenario=scenario,
         compute=t.compute,
         axes=tuple(axes),
-        cases=tuple(cases),
+        cases=tuple(cases_read),
         set=tuple(t.set),
         quick_set=tuple(t.quick_set),
         then=tuple(t.then),

@@ -89,11 +89,11 @@ class Ranking(Generic[M]):
 def rank(
     seeds: Mapping[str, Sequence[Any]], measures: Sequence[M], link: Any, beside: Collection[str] = ()
 ) -> Ranking[M]:
-    values = {m.name: {q: [m.value(s) for s in found] for q, found in seeds.items()} for m in measures}
+    values_by_measure = {m.name: {q: [m.value(s) for s in found] for q, found in seeds.items()} for m in measures}
     judged_measures = [m for m in measures if m.better is not None]
     queues = list(seeds)
     differences = [
-        _difference(m, values[m.name], a, b, m.matters(link))
+        _difference(m, values_by_measure[m.name], a, b, m.matters(link))
         for m in judged_measures
         for i, a in enumerate(queues)
         for b in queues[i + 1 :]
@@ -111,7 +111,7 @@ def rank(
         )
         places.append(Place(q, place, won, lost, len(differences_of[q])))
     unsure = {m.name: m.unsure(link) for m in measures}
-    return Ranking(tuple(measures), values, tuple(differences), tuple(places), unsure)
+    return Ranking(tuple(measures), values_by_measure, tuple(differences), tuple(places), unsure)
 
 
 def widened(e: stats.Mean, half: float) -> stats.Mean:

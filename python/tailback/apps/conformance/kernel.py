@@ -260,12 +260,12 @@ class KernelSender:
 
     def _note(self, now: int, heard: packets.FromKernel) -> None:
         segments_before = ((heard.seq - self._first) & 0xFFFFFFFF) // PAYLOAD
-        for number in range(segments_before + 1, segments_before + 1 + math.ceil(heard.payload / PAYLOAD)):
-            is_again = number in self._once
-            self._once.add(number)
+        for segment_number in range(segments_before + 1, segments_before + 1 + math.ceil(heard.payload / PAYLOAD)):
+            is_again = segment_number in self._once
+            self._once.add(segment_number)
             at = now - self._begin
             size = min(heard.payload, PAYLOAD)
-            self._sent.append(SentSegment(at, number, is_again, heard.flags, heard.ecn, heard.stamp, size))
+            self._sent.append(SentSegment(at, segment_number, is_again, heard.flags, heard.ecn, heard.stamp, size))
 
     def write(self, segments: int | None, more: int = 0) -> None:
         self._forever |= segments is None

@@ -79,10 +79,10 @@ class FarEnd:
 
     def _reports(self) -> list[tuple[int, int]]:
         blocks: list[tuple[int, int]] = []
-        for number in reversed(self.held):
-            if any(first <= number <= last for first, last in blocks):
+        for segment_number in reversed(self.held):
+            if any(first <= segment_number <= last for first, last in blocks):
                 continue
-            first = last = number
+            first = last = segment_number
             while first - 1 in self.held:
                 first -= 1
             while last + 1 in self.held:

@@ -44,8 +44,8 @@ class DemoOrder:
 def demonstrate(asked: DemoOrder, told: ProgressLine) -> Path:
     """Runs all scenarios, writes the page and its figures, and returns the path of the page. Raises `Occupied` before
     anything is run or written."""
-    out, seed = asked.out, asked.seed
-    _check(out)
+    out_folder, seed = asked.out, asked.seed
+    _check(out_folder)
     runs = sum(len(p.queues) for p in PICTURES)
     cost = BESIDE_S + sum(p.cost_s for p in PICTURES)
     told.announce(f"{len(PICTURES)} pictures from {runs} runs with seed {seed}, about {cost:.0f} s of CPU time")
@@ -55,8 +55,8 @@ def demonstrate(asked: DemoOrder, told: ProgressLine) -> Path:
         state.set = p.name
         page_parts.append(_show(p, asked, state))
         state.ended(p.cost_s, len(p.queues))
-    write_text(out / NAME, page(page_parts, out, seed))
-    return out / NAME
+    write_text(out_folder / NAME, page(page_parts, out_folder, seed))
+    return out_folder / NAME
 
 
 def _show(p: Picture, asked: DemoOrder, state: HowFar) -> PagePart:

@@ -39,10 +39,10 @@ class GridAxis:
 def axis(text: str) -> GridAxis:
     """An axis from the command's PATH=VALUE,VALUE,..."""
     path, sep, rest = text.partition("=")
-    values = [v.strip() for v in rest.split(",") if v.strip()]
-    if not sep or not path or len(values) < 2:
+    value_texts = [v.strip() for v in rest.split(",") if v.strip()]
+    if not sep or not path or len(value_texts) < 2:
         raise LabError(f"{text}: write PATH=VALUE,VALUE, such as link.bottleneck.rate=10Mbps,20Mbps,50Mbps")
-    return GridAxis(path, "", values, [[f"{path}={v}"] for v in values])
+    return GridAxis(path, "", value_texts, [[f"{path}={v}"] for v in value_texts])
 
 
 def with_engine(state: State, tour: dict[str, Any] | None) -> str:

@@ -217,12 +217,12 @@ def _claims(tour: Tour, results: _core.Results) -> list[Checked]:
 
 def _sentence(tour: Tour, left: str, right: str, values: Mapping[str, float]) -> str:
     """Both sides of a claim with their units, and their ratio; a side that is a number is left out."""
-    first = _phrase(tour, left, values)
+    left_phrase = _phrase(tour, left, values)
     if _is_number(right):
-        return f"The {first}."
+        return f"The {left_phrase}."
     a, b = values[left], values[right]
     ratio = f": {a / b:.2g} times as much" if b and math.isfinite(a / b) else ""
-    return f"The {first}, and the {_phrase(tour, right, values)}{ratio}."
+    return f"The {left_phrase}, and the {_phrase(tour, right, values)}{ratio}."
 
 
 def _phrase(tour: Tour, name: str, values: Mapping[str, float]) -> str:
@@ -265,12 +265,14 @@ def _value(named: NamedResult, results: _core.Results, at: str) -> float:
             raise LabError(f"{at}.where: no row of {named.table} has {column} = {label!r}; {hint}")
         table = table.where(**{column: label})
     try:
-        values = np.asarray(table[named.column], float)
+        column_values = np.asarray(table[named.column], float)
     except ValueError:
         raise LabError(f"{at}: the column {named.column!r} has texts; name one that has numbers") from None
     if named.between is not None:
-        low, high = named.between
+        from_s, to_s = named.between
         begins, ends = ("time_s", "time_s") if "time_s" in table else ("from_s", "to_s")
         # Times are sums of many steps, hence the tolerance.
-        values = values[(np.asarray(table[begins]) >= low - 1e-6) & (np.asarray(table[ends]) <= high + 1e-6)]
-    return float(getattr(np, _OF[named.of])(values)) if len(values) else float("nan")
+        column_values = column_values[
+            (np.asarray(table[begins]) >= from_s - 1e-6) & (np.asarray(table[ends]) <= to_s + 1e-6)
+        ]
+    return float(getattr(np, _OF[named.of])(column_values)) if len(column_values) else float("nan")

@@ -79,11 +79,13 @@ def plot(
         raise click.BadParameter(f"{to} should end in .png, .pdf or .svg", param_hint="--to")
     try:
         with plots.on(width, style):
-            figure, name, place = _drawn(Path(folder), what, dict(pair(text) for text in where), asked)
+            figure, name, folder_path = _drawn(Path(folder), what, dict(pair(text) for text in where), asked)
     except (ValueError, StudyError) as e:
         raise click.UsageError(str(e)) from e
     if not to:
-        files = plots.save(figure, place / "figures" / "".join(c if c.isalnum() or c in "-_." else "-" for c in name))
+        files = plots.save(
+            figure, folder_path / "figures" / "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
+        )
     else:
         stem, _, kind = to.rpartition(".")
         files = plots.save(figure, Path(stem), [kind])
@@ -109,9 +111,9 @@ def _drawn(folder: Path, what: str | None, where: dict[str, str], asked: dict[st
     if not what:
         recorded = any("queue" in piece["probe"] for piece in pieces(results, "series", ["probe"]))
         what = "queue" if recorded else "goodput"
-    axes, form, by, against = (asked[k] for k in ("axes", "form", "by", "against"))
+    axes, form, by_axis, against = (asked[k] for k in ("axes", "form", "by", "against"))
     if not plots.is_metric(what):
-        if axes or by or against:
+        if axes or by_axis or against:
             raise click.UsageError(
                 f"--over, --by and --against draw a TABLE.COLUMN, such as links.utilisation, not {what}"
             )
@@ -123,13 +125,13 @@ def _drawn(folder: Path, what: str | None, where: dict[str, str], asked: dict[st
         raise click.BadParameter(
             "one axis makes curves, two a map; boxes and distributions take no axis", param_hint="--over"
         )
-    if (by or against) and not axes:
+    if (by_axis or against) and not axes:
         raise click.UsageError("--by and --against need --over AXIS")
-    if by and len(axes) > 1:
+    if by_axis and len(axes) > 1:
         raise click.UsageError("--by makes panels of curves; a map has a panel for each combination of the other axes")
     if axes:
         base = pair(against, "--against") if against else None
-        return plots.over(results, what, *axes, by=by, against=base, **where), what, folder_path
+        return plots.over(results, what, *axes, by=by_axis, against=base, **where), what, folder_path
     draw = plots.boxes if form == "box" else plots.spread
     return draw(results, what, **where), what, folder_path
 

@@ -115,12 +115,12 @@ def _beside(file: str, folder: str, as_json: bool) -> str:
     from tailback.readers.reading import ReadError
     from tailback.show.report.beside import BesideError, beside, write
 
-    place = results_folder(folder)
+    folder_path = results_folder(folder)
     try:
-        comparison = beside(reading(file), place)
+        comparison = beside(reading(file), folder_path)
     except (ReadError, BesideError) as e:
         raise click.UsageError(str(e)) from e
-    page = write(comparison, place)
+    page = write(comparison, folder_path)
     return json_text(comparison.as_dict(), indent=2) if as_json else f"{comparison.text()}\n\n{page}"
 
 
@@ -153,7 +153,7 @@ def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -
     from tailback.core.results.setting import of_folder
     from tailback.core.text.json_text import json_text
 
-    where = Path(folder)
+    folder_path = Path(folder)
     axis, sep, label = (across or _as_planned(folder)).partition("=")
     if not sep:
         raise click.BadParameter(f"{across}: write AXIS=LABEL, such as queue=droptail", param_hint="--across")
@@ -161,7 +161,7 @@ def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -
         row_differences = compare_points(_core.read_results(results_folder(folder)), axis, label, columns)
     except CompareError as e:
         raise click.UsageError(str(e)) from e
-    marking = of_folder(where)
+    marking = of_folder(folder_path)
     if as_json:
         differences = [d.as_dict() for d in row_differences]
         document = {

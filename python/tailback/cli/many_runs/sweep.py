@@ -51,7 +51,7 @@ def sweep(file: str, out: str | None, jobs: int, overrides: tuple[str, ...], **h
         if type(e).__name__ == "ScenarioError":
             raise
         raise click.UsageError(str(e)) from e
-    where = Path(out) if out else Path("out") / plan.name
+    out_folder = Path(out) if out else Path("out") / plan.name
     for w in dict.fromkeys(w for _, s in plan.points for w in s.warnings):
         warn(w)
     if how["emit"]:
@@ -59,15 +59,15 @@ def sweep(file: str, out: str | None, jobs: int, overrides: tuple[str, ...], **h
 
         path = os.path.relpath(file)
         text = batch_file(
-            path, str(where), overrides, shards=how["shards"], cpus=how["cpus"], runs=len(plan), here=os.getcwd()
+            path, str(out_folder), overrides, shards=how["shards"], cpus=how["cpus"], runs=len(plan), here=os.getcwd()
         )
         click.echo(text, nl=False)
     else:
         try:
             if how["dry_run"]:
-                _dry_run(plan, where, jobs, how["as_json"])
+                _dry_run(plan, out_folder, jobs, how["as_json"])
             else:
-                _run(plan, where, jobs, how)
+                _run(plan, out_folder, jobs, how)
         except MemoryRefusal:
             raise
         except ValueError as e:

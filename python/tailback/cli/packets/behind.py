@@ -230,12 +230,16 @@ class _Meter:
                     (counters[2] - self.before[2]) * 8e-6 / time_s,
                 )
             self.before = counters
-            line = (
+            status_line = (
                 f"{counters[0]:.0f} s  down {self.rates[0]:.2f} Mb/s  up {self.rates[1]:.2f} Mb/s  "
                 f"{state['inside_packets']} packets inside"
             )
             with contextlib.suppress(OSError):
-                click.echo(f"\r\x1b[K{line}" if sys.stderr.isatty() else line, err=True, nl=not sys.stderr.isatty())
+                click.echo(
+                    f"\r\x1b[K{status_line}" if sys.stderr.isatty() else status_line,
+                    err=True,
+                    nl=not sys.stderr.isatty(),
+                )
             self.is_drawn = sys.stderr.isatty()
 
     def clear(self) -> None:

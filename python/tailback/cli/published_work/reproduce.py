@@ -201,11 +201,11 @@ def _one(what: str, replaced: dict[str, dict[str, Any]], how: Repeat, out: str |
     from tailback.study import bundle
 
     study, chosen = choose(what, replaced)
-    where = Path(out) if out else Path("out") / study.id
+    out_folder = Path(out) if out else Path("out") / study.id
     line = ["tailback", "reproduce", what, f"--{how.mode}", *(["--seeds", str(how.seeds)] if how.seeds else [])]
-    with running(where / "runs") as progress:
-        r = repeat(study, chosen, _telling(how, progress), where, command=" ".join(line))
-        bundle.write(where, [bundle.part(r, where, how)])
+    with running(out_folder / "runs") as progress:
+        r = repeat(study, chosen, _telling(how, progress), out_folder, command=" ".join(line))
+        bundle.write(out_folder, [bundle.part(r, out_folder, how)])
         all_there(_written(r))
     if as_json:
         click.echo(json_text(_as_json(r), indent=1, ascii=False))

@@ -26,12 +26,12 @@ def demo(out: str | None, seed: int | None, jobs: int) -> None:
     from tailback.cli.errors import Failure, Stopped, all_there, running
     from tailback.runs.result import RunError
 
-    where = Path(out or "out/demo")
+    out_folder = Path(out or "out/demo")
     # Short enough to be typed again.
     chosen = seed if seed is not None else secrets.randbelow(1_000_000)
     try:
-        with running(where) as progress:
-            page = demonstrate(DemoOrder(where, chosen, jobs, ["tailback", *sys.argv[1:]]), progress)
+        with running(out_folder) as progress:
+            page = demonstrate(DemoOrder(out_folder, chosen, jobs, ["tailback", *sys.argv[1:]]), progress)
     except Occupied as e:
         raise click.BadParameter(str(e), param_hint="--out") from e
     except RunError as e:

@@ -83,10 +83,10 @@ class _Parser:
         self.tokens: list[tuple[str, str, str, int]] = []
         self.at = 0
         for m in _TOKEN.finditer(text):
-            number, name, chosen, sign = m.groups()
-            kind = "number" if number else "name" if name else sign or ""
+            number_text, name, chosen, sign = m.groups()
+            kind = "number" if number_text else "name" if name else sign or ""
             if kind.strip():
-                self.tokens.append((kind, number or name or sign, chosen or "", m.start()))
+                self.tokens.append((kind, number_text or name or sign, chosen or "", m.start()))
         if len(self.tokens) > MOST_PARTS:
             raise ExpressionError(
                 f"{text[:40]}...: an expression of {len(self.tokens)} parts; write at most {MOST_PARTS}, or compute it "
@@ -152,11 +152,11 @@ def _rows(name: str, chosen: str, parser: _Parser) -> Node:
         return ColumnRows("groups", GOODPUT, (("group", name),), name)
     if table not in _core.TABLES:
         raise ExpressionError(f"there is no table {table}; tables are {', '.join(_core.TABLES)}")
-    where = []
+    conditions = []
     for part in filter(None, (x.strip() for x in chosen.split(","))):
         key, sep, value = part.partition("=")
-        where.append((key.strip(), value.strip()) if sep else (first_key(table), part))
-    return ColumnRows(table, column, tuple(where), f"{name}[{chosen}]" if chosen else name)
+        conditions.append((key.strip(), value.strip()) if sep else (first_key(table), part))
+    return ColumnRows(table, column, tuple(conditions), f"{name}[{chosen}]" if chosen else name)
 
 
 def _jain(x: np.ndarray, run: np.ndarray, n: int) -> np.ndarray:

@@ -218,10 +218,10 @@ def _compute(results: Any, node: Node, runs: PlanRuns, where: Mapping[str, str])
 
 def _over_time(results: Any, name: str, leaf: ColumnRows, where: Mapping[str, str], n: int) -> np.ndarray:
     """A function over the rows of each interval, then the mean over the intervals of each run."""
-    run, x, begins = _read(results, leaf, where, [BEGINS])
+    run_numbers, x, begins = _read(results, leaf, where, [BEGINS])
     if not len(x):
         return np.full(n, math.nan)
-    pairs = np.column_stack([run, np.asarray(begins, float).ravel()])
+    pairs = np.column_stack([run_numbers, np.asarray(begins, float).ravel()])
     cells, cell = np.unique(pairs, axis=0, return_inverse=True)
     values = FUNCTIONS[name](x, cell.ravel(), len(cells))
     return FUNCTIONS["mean"](values, cells[:, 0].astype(np.int64), n)
@@ -235,13 +235,13 @@ def _by_row(results: Any, leaf: ColumnRows, runs: PlanRuns, where: Mapping[str, 
             "--over out to draw how they are spread"
         )
     keys = [k for k in averaged()[leaf.table] if k not in dict(leaf.where)]
-    run, x, names = _read(results, leaf, where, keys)
+    run_numbers, x, names = _read(results, leaf, where, keys)
     by_name: dict[Name, np.ndarray] = {}
     absent_value = 0.0 if leaf.table in ABSENT_IS_ZERO else math.nan
     for name in dict.fromkeys(names):
         of_name = np.asarray([k == name for k in names], bool) if len(set(names)) > 1 else np.ones(len(x), bool)
         values = np.full(len(runs), absent_value)
-        values[run[of_name]] = x[of_name]
+        values[run_numbers[of_name]] = x[of_name]
         by_name[name] = values
     if not by_name:
         chosen = ", ".join(f"{k} = {v}" for k, v in (*leaf.where, *where.items()))
@@ -273,7 +273,7 @@ def _read(
     """PlanRuns, values and names of the rows of a column that are chosen and have a value."""
     chosen = [*leaf.where, *where.items()]
     columns = ["run", leaf.column, *keys, *(k for k, _ in chosen)]
-    runs, values, names = [], [], []
+    runs, value_pieces, names = [], [], []
     for piece in pieces(results, leaf.table, list(dict.fromkeys(columns))):
         x = np.asarray(piece[leaf.column], float)
         keep = np.isfinite(x)
@@ -282,12 +282,12 @@ def _read(
                 cells = piece[key]
                 keep &= cells == wanted_label if cells.dtype == object else cells.astype(str) == wanted_label
         runs.append(np.asarray(piece["run"], np.int64)[keep])
-        values.append(x[keep])
+        value_pieces.append(x[keep])
         if keys:
             names += list(zip(*(piece[k][keep].tolist() for k in keys), strict=True))
     if not runs:
         return np.empty(0, np.int64), np.empty(0), []
-    run, value = np.concatenate(runs), np.concatenate(values)
+    run, value = np.concatenate(runs), np.concatenate(value_pieces)
     return run, value, names if keys else [()] * len(run)
 
 
@@ -306,9 +306,9 @@ def all_values(results: Any, text: str, where: Mapping[str, str]) -> tuple[ByRun
         if key not in declared(results, node.table):
             table = declared(results, node.table)
             raise ExpressionError(f'{node.table} has no column "{key}"; its columns are {", ".join(table.columns)}')
-    run, x, _ = _read(results, node, row_labels, ())
-    keep = runs.counted[run]
-    run, x = run[keep], x[keep]
+    run_numbers, x, _ = _read(results, node, row_labels, ())
+    keep = runs.counted[run_numbers]
+    run_numbers, x = run_numbers[keep], x[keep]
     if not len(x):
         raise ExpressionError(_nothing(results, node, row_labels) or f"{text} has no numbers to draw")
     point = np.full(len(runs), -1)
@@ -316,6 +316,6 @@ def all_values(results: Any, text: str, where: Mapping[str, str]) -> tuple[ByRun
     runs_of_name = by_run.named(runs.labels)
     for i, (_, at) in enumerate(runs_of_name):
         point[at] = i
-    of = point[run]
+    of = point[run_numbers]
     by_point = {name: x[of == i] for i, (name, _) in enumerate(runs_of_name)}
     return by_run, {name: v for name, v in by_point.items() if len(v)}

@@ -99,13 +99,13 @@ def _fields(values: Mapping[str, float], segment: int) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for probe, name in _WINDOWS.items():
         if values.get(probe, math.nan) < _NO_THRESHOLD:
-            value = values[probe]
-            fields[name] = round(value * segment)
+            packets = values[probe]
+            fields[name] = round(packets * segment)
     for probe, name in _TIMES.items():
-        if math.isfinite(value := values.get(probe, math.nan)):
-            fields[name] = round(value * 1e3, 6)
-    if math.isfinite(value := values.get("outstanding", math.nan)):
-        fields["bytes_in_flight"] = round(value)
+        if math.isfinite(packets := values.get(probe, math.nan)):
+            fields[name] = round(packets * 1e3, 6)
+    if math.isfinite(packets := values.get("outstanding", math.nan)):
+        fields["bytes_in_flight"] = round(packets)
     return fields
 
 

@@ -444,17 +444,17 @@ def stand_ins(text: str, kind: str) -> None:
         # The reader reports the error.
         return
     parameters: dict[tuple[Kind, str], dict[str, Any]] = {}
-    for of in KINDS:
-        for value in _values(document, of.key):
+    for family in KINDS:
+        for value in _values(document, family.key):
             table = value if isinstance(value, Mapping) else {"kind": value}
             name = table.get("kind")
             if isinstance(name, str) and ("." in name or ":" in name):
-                parameters.setdefault((of, name), {}).update({k: v for k, v in table.items() if k != "kind"})
+                parameters.setdefault((family, name), {}).update({k: v for k, v in table.items() if k != "kind"})
     probes = {p: "" for value in _values(document, "probes") if isinstance(value, list) for p in value}
-    for (of, name), settings in parameters.items():
+    for (family, name), settings in parameters.items():
         kinds = [(k, _KINDS[type(v)], "none", "Given.") for k, v in settings.items() if type(v) in _KINDS]
         own = [(p, unit, "recorded") for p, unit in probes.items() if isinstance(p, str)]
-        _core.register_control(of.family, name, None, "A class that is not available.", kinds, own)
+        _core.register_control(family.family, name, None, "A class that is not available.", kinds, own)
 
 
 def files_given(text: str, named: Mapping[str, Iterable[str]]) -> set[str]:

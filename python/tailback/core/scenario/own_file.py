@@ -56,27 +56,27 @@ def _module(file: Path, path: str) -> ModuleType:
         raise FileError(f"{path} cannot be read: {os_message(e)}", "name a file of Python") from e
     from hashlib import sha256
 
-    where = file.resolve()
-    digest = sha256(bytes(str(where), "utf-8", "surrogateescape") + b"\0" + source).hexdigest()[:12]
+    real_path = file.resolve()
+    digest = sha256(bytes(str(real_path), "utf-8", "surrogateescape") + b"\0" + source).hexdigest()[:12]
     name = f"{file.stem}_{digest}"
     if name in sys.modules:
         return sys.modules[name]
     module = ModuleType(name)
-    module.__file__ = str(where)
+    module.__file__ = str(real_path)
     # The same name in every folder.
     module.__dict__["__own_name__"] = file.stem
     sys.modules[name] = module
     # As for a script, modules in the same folder can be imported.
-    sys.path.insert(0, str(where.parent))
+    sys.path.insert(0, str(real_path.parent))
     try:
-        exec(compile(source, str(where), "exec"), module.__dict__)
+        exec(compile(source, str(real_path), "exec"), module.__dict__)
     except (Exception, SystemExit) as e:
         del sys.modules[name]
         # A file that is no text has no line.
-        place = f" (line {e.lineno})" if isinstance(e, SyntaxError) and e.lineno else ""
+        line_text = f" (line {e.lineno})" if isinstance(e, SyntaxError) and e.lineno else ""
         message = e.msg if isinstance(e, SyntaxError) else str(e)
         remedy = f"correct it; `python {path}` shows the place"
-        raise FileError(f"{path} cannot be read: {type(e).__name__}: {message}{place}", remedy) from e
+        raise FileError(f"{path} cannot be read: {type(e).__name__}: {message}{line_text}", remedy) from e
     finally:
-        sys.path.remove(str(where.parent))
+        sys.path.remove(str(real_path.parent))
     return module

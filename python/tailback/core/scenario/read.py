@@ -122,12 +122,12 @@ def _error(name: str, path: str, value: Any) -> Exception:
     is_class = isinstance(value, type)
     type_name = value.__qualname__ if is_class else type(value).__qualname__
     problem = f"{path} is {'the Python class' if is_class else 'a Python'} {type_name}, which no scenario can hold"
-    where = "a class of your own can be the queue of a link only: queue=Class" if is_class or callable(value) else ""
+    hint = "a class of your own can be the queue of a link only: queue=Class" if is_class or callable(value) else ""
     if path.endswith("congestion"):
         own = "one of your own is a class with on_ack and on_congestion"
         remedy = f"give the name of a congestion control, such as 'cubic', or a dict with `kind`; {own}"
     else:
-        remedy = f"give a number, a text, a list or a dict; {where}".rstrip("; ")
+        remedy = f"give a number, a text, a list or a dict; {hint}".rstrip("; ")
     return _refused(name, path, type_name, problem, remedy)
 
 

@@ -39,12 +39,12 @@ def count(name: str, value: Any, least: int, most: int) -> int:
     try:
         if isinstance(value, (bool, str)):
             raise TypeError
-        number = operator.index(value)
+        whole_number = operator.index(value)
     except TypeError:
-        number = None
-    if number is None or not least <= number <= most:
+        whole_number = None
+    if whole_number is None or not least <= whole_number <= most:
         raise ValueError(f"{name} = {shown(value)}; give a whole number from {least} to {most}")
-    return number
+    return whole_number
 
 
 def seed(value: Any) -> int:

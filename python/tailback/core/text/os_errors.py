@@ -24,9 +24,9 @@ _REMEDIES = {
 
 def os_message(e: OSError) -> str:
     """The message for an error of the file system, with the path if it is known, and the remedy."""
-    why = e.strerror or str(e)
+    reason = e.strerror or str(e)
     if e.errno == errno.ENOSPC:
-        why = "no space is left on the disk"
+        reason = "no space is left on the disk"
     if e.errno is not None:
-        why = f"{why}; {_REMEDIES.get(e.errno, _OTHERWISE)}"
-    return f"{e.filename}: {why}" if e.filename else why
+        reason = f"{reason}; {_REMEDIES.get(e.errno, _OTHERWISE)}"
+    return f"{e.filename}: {reason}" if e.filename else reason

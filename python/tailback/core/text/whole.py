@@ -31,14 +31,14 @@ def whole(path: Path, part_is_kept: bool = False) -> Iterator[Path]:
         yield path
         return
     # A symbolic link stays a link.
-    place = Path(os.path.realpath(path))
-    partial = place.with_name(_short(place.name) + ".partial")
+    real_path = Path(os.path.realpath(path))
+    partial = real_path.with_name(_short(real_path.name) + ".partial")
     try:
         yield partial
-        _move(partial, place)
+        _move(partial, real_path)
     except KeyboardInterrupt:
         if part_is_kept and partial.exists():
-            _move(partial, place)
+            _move(partial, real_path)
         _remove(partial)
         raise
     except BaseException as e:

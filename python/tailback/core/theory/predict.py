@@ -108,12 +108,12 @@ def tail_drop(
             f"the model does not hold: {h:g} of {n} flows with windows of {window_full:.1f} packets give up less than "
             "the queue regains at once; give a larger hit share, fewer flows, or a larger buffer"
         )
-    after = b - n * steps
-    if after >= 0:
-        cycle = rtt_full + steps * (tau + after / c + rtt_full) / 2
+    room_packets = b - n * steps
+    if room_packets >= 0:
+        cycle = rtt_full + steps * (tau + room_packets / c + rtt_full) / 2
         idle = 0.0
     else:
-        empty_share = -after / n
+        empty_share = -room_packets / n
         filling = b / n
         cycle = rtt_full + empty_share * tau + filling * (tau + rtt_full) / 2
         idle = n * empty_share**2 / 2
@@ -126,8 +126,8 @@ def tail_drop(
         window_empty=window_empty,
         window_full=window_full,
         rtt_full_s=rtt_full,
-        queue_after=after,
-        queue_drop=b - after,
+        queue_after=room_packets,
+        queue_drop=b - room_packets,
         steps=steps,
         cycle_s=cycle,
         idle_packets=idle,

@@ -88,8 +88,8 @@ def guidelines(
     if not 0 < probability <= 1:
         raise PredictError("a probability lies between 0 and 1; give 0.1, as the guidelines advise")
     packets = rate / (8 * packet)
-    high, middle = floor(packets * longest_rtt * 2 * probability), floor(packets * delay)
-    low = floor(packets * delay / 2)
+    upper, middle = floor(packets * longest_rtt * 2 * probability), floor(packets * delay)
+    lower = floor(packets * delay / 2)
     constant = max((2 * c.rate * c.rtt / (8 * packet) for c in clients), default=None)
     weight = None if not constant else -expm1(-1 / float(constant))
     warnings = [
@@ -97,8 +97,8 @@ def guidelines(
             probability > Fraction(1, 10),
             f"probability {float(probability):g} is above 0.1: a fifth of the packets at 0.1",
         ),
-        (2 * middle >= high, f"the middle threshold ({middle}) is not below half the upper one ({high})"),
-        (low < 5, f"the lower threshold ({low}) is below 5 packets: single bursts are signalled"),
+        (2 * middle >= upper, f"the middle threshold ({middle}) is not below half the upper one ({upper})"),
+        (lower < 5, f"the lower threshold ({lower}) is below 5 packets: single bursts are signalled"),
         (
             weight is not None and not 1e-4 <= weight <= 0.05,
             f"the weight {weight or 0:.3g} is outside 0.0001 to 0.05",
@@ -112,17 +112,17 @@ def guidelines(
         rate_bps=rate,
         packet_bytes=packet,
         max_probability=probability,
-        max_threshold=high,
+        max_threshold=upper,
         middle_threshold=middle,
-        min_threshold=low,
-        queue_threshold=low,
+        min_threshold=lower,
+        queue_threshold=lower,
         increase=2,
         decrease=3,
         time_constant=constant,
         weight=weight,
         min_depth_packets=min_depth,
         peak_rates_bps=tuple(2 * c.rate for c in clients),
-        buffer_above_packets=2 * high,
+        buffer_above_packets=2 * upper,
         warnings=tuple(text for wrong, text in warnings if wrong),
     )
 

@@ -89,12 +89,16 @@ class Ramp:
 
     def base(self, average: float) -> float:
         """The probability before the signals are spaced."""
-        low, high, top = self.min_threshold, self.max_threshold, self.max_probability
-        if average < low:
+        min_threshold, max_threshold, max_probability = self.min_threshold, self.max_threshold, self.max_probability
+        if average < min_threshold:
             return 0.0
-        if average < high:
-            return top * (average - low) / (high - low)
-        return top + (1 - top) * (average - high) / high if average < self.end else 1.0
+        if average < max_threshold:
+            return max_probability * (average - min_threshold) / (max_threshold - min_threshold)
+        return (
+            max_probability + (1 - max_probability) * (average - max_threshold) / max_threshold
+            if average < self.end
+            else 1.0
+        )
 
     def signalled(self, average: float) -> float:
         """The share of packets that are signalled: one divided by the mean gap between signals."""
@@ -143,17 +147,17 @@ def red_equilibrium(flows: int, packets_per_s: float, rtt_s: float, ramp: Ramp, 
         p = ramp.signalled(average)
         return flows * square_root(p, rtt_s + average / packets_per_s, acked) if p > 0 else inf
 
-    low, high = ramp.min_threshold, ramp.end
+    low_average, high_average = ramp.min_threshold, ramp.end
     # The offered load falls with the average; at the end of a ramp without a gentle part it jumps.
     for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if offered(middle) > packets_per_s else (low, middle)
-    rtt = rtt_s + low / packets_per_s
+        middle = (low_average + high_average) / 2
+        low_average, high_average = (middle, high_average) if offered(middle) > packets_per_s else (low_average, middle)
+    rtt = rtt_s + low_average / packets_per_s
     window = packets_per_s * rtt / flows
-    beyond = high >= ramp.end
+    beyond = high_average >= ramp.end
     region: Literal["ramp", "gentle", "beyond"] = (
-        "beyond" if beyond else "ramp" if low < ramp.max_threshold else "gentle"
+        "beyond" if beyond else "ramp" if low_average < ramp.max_threshold else "gentle"
     )
     # Beyond the ramp the flows need more signals than the ramp gives; the square-root law gives the number.
-    signalled = min(1.0, 3 / (2 * acked * window**2)) if beyond else ramp.signalled(low)
-    return Equilibrium(int(flows), region, low, signalled, window, rtt, low / packets_per_s)
+    signalled = min(1.0, 3 / (2 * acked * window**2)) if beyond else ramp.signalled(low_average)
+    return Equilibrium(int(flows), region, low_average, signalled, window, rtt, low_average / packets_per_s)

@@ -190,10 +190,10 @@ def part_of(findings: Sequence[Finding], most: int = 4) -> str:
     if not failed_findings or len(failed_findings) == len(judged_findings):
         return ""
     places = list(dict.fromkeys(f.what.strip(", ") for f in failed_findings))
-    ending = f" and {len(places) - most} more" if len(places) > most else ""
+    remainder = f" and {len(places) - most} more" if len(places) > most else ""
     return (
         f"holds in {len(judged_findings) - len(failed_findings)} of {len(judged_findings)} places, not in "
-        f"{'; '.join(places[:most])}{ending}"
+        f"{'; '.join(places[:most])}{remainder}"
     )
 
 

@@ -97,12 +97,12 @@ def _pcapng(given: Given, notes: Notes) -> Iterator[Frame]:
             if len(interfaces) == 1:
                 notes.say("form", f"pcapng, {interfaces[0].per_second:g} units a second, {_link(interfaces[0].link)}")
         elif kind in (_ENHANCED, _OLD) and len(body) >= 20:
-            number = struct.unpack_from(order + ("I" if kind == _ENHANCED else "H"), body)[0]
-            if number >= len(interfaces):
+            interface_number = struct.unpack_from(order + ("I" if kind == _ENHANCED else "H"), body)[0]
+            if interface_number >= len(interfaces):
                 raise ReadError(
-                    f"a packet of interface {number}, which does not exist", "capture again", name=given.name
+                    f"a packet of interface {interface_number}, which does not exist", "capture again", name=given.name
                 )
-            yield _enhanced(body, order, interfaces[number])
+            yield _enhanced(body, order, interfaces[interface_number])
         elif kind == _SIMPLE:
             notes.leave("a simple packet block", "it has no time")
     if offset != len(content):

@@ -55,14 +55,14 @@ def packet(frame: Frame) -> Packet | str:
 
 
 def _network(frame: Frame) -> Packet | str:
-    data, offset = frame.data, 0
+    content, offset = frame.data, 0
     match frame.link:
         case 1:
-            kind, offset = struct.unpack_from(">H", data, 12)[0], 14
+            kind, offset = struct.unpack_from(">H", content, 12)[0], 14
         case 113:
-            kind, offset = struct.unpack_from(">H", data, 14)[0], 16
+            kind, offset = struct.unpack_from(">H", content, 14)[0], 16
         case 276:
-            kind, offset = struct.unpack_from(">H", data, 0)[0], 20
+            kind, offset = struct.unpack_from(">H", content, 0)[0], 20
         case 0 | 108:
             kind, offset = 0, 4
         case 12 | 101 | 228 | 229:
@@ -70,20 +70,20 @@ def _network(frame: Frame) -> Packet | str:
         case _:
             return "frames of another kind of link"
     while kind in _VLAN:
-        kind, offset = struct.unpack_from(">H", data, offset + 2)[0], offset + 4
+        kind, offset = struct.unpack_from(">H", content, offset + 2)[0], offset + 4
     if kind == _PPPOE:
-        kind, offset = _PPP.get(struct.unpack_from(">H", data, offset + 6)[0], 1), offset + 8
+        kind, offset = _PPP.get(struct.unpack_from(">H", content, offset + 6)[0], 1), offset + 8
     if kind == 0:
-        kind = {4: _IPV4, 6: _IPV6}.get(data[offset] >> 4, 1)
+        kind = {4: _IPV4, 6: _IPV6}.get(content[offset] >> 4, 1)
     if kind == _IPV4:
         return _ipv4(frame, offset)
     return _ipv6(frame, offset) if kind == _IPV6 else "frames without IP (ARP and others)"
 
 
 def _ipv4(frame: Frame, at: int) -> Packet | str:
-    data = frame.data
-    head = (data[at] & 0x0F) * 4
-    length, _, fragment = struct.unpack_from(">HHH", data, at + 2)
+    content = frame.data
+    head = (content[at] & 0x0F) * 4
+    length, _, fragment = struct.unpack_from(">HHH", content, at + 2)
     # A capture on the sending host has length 0 if the card splits the packet.
     length = length or frame.length - at
     if fragment & 0x1FFF:
@@ -91,21 +91,27 @@ def _ipv4(frame: Frame, at: int) -> Packet | str:
     if head < 20:
         return "frames without IP (ARP and others)"
     return _transport(
-        data, at + head, data[at + 9], data[at + 12 : at + 16], data[at + 16 : at + 20], length, length - head
+        content,
+        at + head,
+        content[at + 9],
+        content[at + 12 : at + 16],
+        content[at + 16 : at + 20],
+        length,
+        length - head,
     )
 
 
 def _ipv6(frame: Frame, at: int) -> Packet | str:
-    data = frame.data
-    length = struct.unpack_from(">H", data, at + 4)[0] or frame.length - at - 40
-    protocol, source, destination = data[at + 6], data[at + 8 : at + 24], data[at + 24 : at + 40]
+    content = frame.data
+    length = struct.unpack_from(">H", content, at + 4)[0] or frame.length - at - 40
+    protocol, source, destination = content[at + 6], content[at + 8 : at + 24], content[at + 24 : at + 40]
     begin, bytes_left = at + 40, length
     while protocol in (_HOP, _ROUTE, _FRAGMENT, _OPTIONS):
-        if protocol == _FRAGMENT and struct.unpack_from(">H", data, begin + 2)[0] & 0xFFF8:
+        if protocol == _FRAGMENT and struct.unpack_from(">H", content, begin + 2)[0] & 0xFFF8:
             return "later fragments"
-        size = 8 if protocol == _FRAGMENT else 8 * (data[begin + 1] + 1)
-        protocol, begin, bytes_left = data[begin], begin + size, bytes_left - size
-    return _transport(data, begin, protocol, source, destination, length + 40, bytes_left)
+        size = 8 if protocol == _FRAGMENT else 8 * (content[begin + 1] + 1)
+        protocol, begin, bytes_left = content[begin], begin + size, bytes_left - size
+    return _transport(content, begin, protocol, source, destination, length + 40, bytes_left)
 
 
 def _transport(

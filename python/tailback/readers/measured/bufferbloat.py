@@ -178,11 +178,11 @@ def _value(hit: re.Match[str], notes: Notes) -> float:
     open."""
     digits = hit["value"]
     thousands = _THOUSANDS.match(digits)
-    number = digits if thousands is None else re.sub("[.,]", "", thousands[0]) + digits[thousands.end() :]
-    number = number.replace(",", ".")
+    number_text = digits if thousands is None else re.sub("[.,]", "", thousands[0]) + digits[thousands.end() :]
+    number_text = number_text.replace(",", ".")
     if thousands is not None:
-        notes.say(digits, f"assumed: {number}, with a separator of thousands")
-    amount = float(number)
+        notes.say(digits, f"assumed: {number_text}, with a separator of thousands")
+    amount = float(number_text)
     if hit["time"]:
         return amount / 1e3 if hit["time"].lower().startswith("m") else amount
     unit = hit[0][len(hit["plus"] or "") + len(hit["value"]) :].strip()

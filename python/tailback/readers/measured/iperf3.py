@@ -90,13 +90,13 @@ def _say_settings(
     notes.say("program", " ".join(["iperf3", *[w for w in version[1:2] if w[:1].isdigit()]]))
     notes.say("protocol", "UDP" if udp else "TCP")
     notes.say("direction", _way(reverse, bidir))
-    for key, what, unit in (
+    for key, setting_name, unit in (
         ("num_streams", "flows", ""),
         ("duration", "length", " s"),
         ("omit", "left out first", " s"),
     ):
         if math.isfinite(value := _number(test.get(key))):
-            notes.say(what, f"{value:g}{unit}")
+            notes.say(setting_name, f"{value:g}{unit}")
     if _number(test.get("target_bitrate"), 0) > 0:
         notes.say("target", amount(_number(test["target_bitrate"]), "bit/s"))
 

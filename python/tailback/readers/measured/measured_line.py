@@ -67,7 +67,10 @@ def _text(found: Measurement) -> str:
     toml_lines += [f'name = "{found.program} beside its simulation"', f'duration = "{length + _IDLE_S:g}s"']
     toml_lines += [f'warmup = "{_IDLE_S:g}s"', "", "[link.line]", 'from = "home"', 'to = "server"']
     # The link is ten times as fast as the shapers, so that only they delay the frames.
-    toml_lines += [f'rate = "{10 * max(line.up_bps, line.down_bps):.0f}bps"', f'delay = "{line.rtt_s / 2 * 1e6:.0f}us"']
+    toml_lines += [
+        f'rate = "{10 * max(line.up_bps, line.down_bps):.0f}bps"',
+        f'delay = "{line.rtt_s / 2 * 1e6:.0f}us"',
+    ]
     toml_lines += [
         f"queue = {_framed(line.up_bps, line.queue)}",
         f"reverse_queue = {_framed(line.down_bps, line.queue)}",

@@ -143,27 +143,30 @@ def _leave_columns(found: Table, used: tuple[Head | None, Head], notes: Notes) -
 
 def _trace(found: Table, when: Head | None, what: Head, given: Given, notes: Notes) -> Trace:
     cells = []
-    for line, row_cells in found.rows:
+    for line_number, row_cells in found.rows:
         if row_cells[what.at].lower() in MISSING:
-            notes.leave("a line without a value", "the value before it continues to hold", line)
+            notes.leave("a line without a value", "the value before it continues to hold", line_number)
         else:
-            cells.append((line, row_cells))
+            cells.append((line_number, row_cells))
     if not cells:
         raise ReadError(f"column {what.name} has no values", "name another column with --column", name=given.name)
     times = _times(cells, found, when, given.name, notes)
     values_read = numbers(
-        [_value(row_cells[what.at], what, found.decimal_comma, given.name, line) for line, row_cells in cells]
+        [
+            _value(row_cells[what.at], what, found.decimal_comma, given.name, line_number)
+            for line_number, row_cells in cells
+        ]
     )
     with_units = not all(math.isfinite(number(row_cells[what.at], found.decimal_comma)) for _, row_cells in cells)
-    lines = [line for line, _ in cells]
+    lines = [line_number for line_number, _ in cells]
     times, values_read, lines = _in_order(times, values_read, lines, given.name, notes)
     gaps = np.diff(times)
     last_duration_s = float(np.median(gaps)) if len(gaps) else 1.0
     if when is not None and when.quantity is Quantity.DURATION:
         lengths = numbers(
             [
-                seconds(row_cells[when.at], when.factor or 1.0, found.decimal_comma, (given.name, line))
-                for line, row_cells in cells
+                seconds(row_cells[when.at], when.factor or 1.0, found.decimal_comma, (given.name, line_number))
+                for line_number, row_cells in cells
             ]
         )
         last_duration_s = float(lengths[-1])
@@ -223,17 +226,17 @@ def _assumed_time(times: Numbers, when: Head, notes: Notes) -> float:
 
 
 def _value(cell: str, what: Head, comma: bool, name: str, line: int) -> float:
-    cell_number = number(cell, comma)
-    if not math.isfinite(cell_number):
+    amount = number(cell, comma)
+    if not math.isfinite(amount):
         parse = _core.parse_time if what.quantity is Quantity.DELAY else _core.parse_rate
         try:
-            cell_number = float(parse(cell))
+            amount = float(parse(cell))
         except ValueError:
             kind = "delay" if what.quantity is Quantity.DELAY else "rate"
             raise ReadError(f'"{short(cell)}" is no {kind}', "write a number from 0 on", line, name) from None
-    if not 0 <= cell_number <= 1e18:
+    if not 0 <= amount <= 1e18:
         raise ReadError(f'"{short(cell)}" is no {what.quantity}', "write a number from 0 on", line, name)
-    return cell_number
+    return amount
 
 
 def _in_order(
@@ -241,20 +244,20 @@ def _in_order(
 ) -> tuple[Numbers, Numbers, list[int]]:
     gaps = np.diff(times)
     if (gaps < 0).any():
-        row = int(np.argmax(gaps < 0)) + 1
+        earlier_row = int(np.argmax(gaps < 0)) + 1
         raise ReadError(
-            f"this time is earlier than the one before it ({times[row]:g} s)",
+            f"this time is earlier than the one before it ({times[earlier_row]:g} s)",
             "sort the lines by time",
-            lines[row],
+            lines[earlier_row],
             name,
         )
     if times[0] < 0:
         raise ReadError(f"this time is before 0 ({times[0]:g} s)", "let the trace begin at 0", lines[0], name)
     keep = np.append(gaps > 0, True)
-    for line, kept in zip(lines, keep, strict=True):
+    for line_number, kept in zip(lines, keep, strict=True):
         if not kept:
-            notes.leave("a line at the time of the next one", "the last of several lines counts", line)
-    return times[keep], raw[keep], [line for line, k in zip(lines, keep, strict=True) if k]
+            notes.leave("a line at the time of the next one", "the last of several lines counts", line_number)
+    return times[keep], raw[keep], [line_number for line_number, k in zip(lines, keep, strict=True) if k]
 
 
 def _from_amounts(times: Numbers, raw: Numbers, what: Head, notes: Notes) -> tuple[Numbers, Numbers]:

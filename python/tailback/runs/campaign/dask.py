@@ -116,8 +116,8 @@ def _come_back(core: _core.Plan, errand: Errand, client: Any, parcels: list[tupl
             ) from why
         send(number, part, tries + 1)
 
-    for _, (number, part) in zip(range(threads + 2), parcels_left, strict=False):
-        send(number, part, 0)
+    for _, (chunk_number, chunk_runs) in zip(range(threads + 2), parcels_left, strict=False):
+        send(chunk_number, chunk_runs, 0)
     idle_since: float | None = None
     try:
         while parcels_sent:
@@ -146,12 +146,12 @@ def _come_back(core: _core.Plan, errand: Errand, client: Any, parcels: list[tupl
                 except (KilledWorker, CancelledError) as e:
                     again(future, e)
                     continue
-                number, _, _ = parcels_sent.pop(future)
+                chunk_number, _, _ = parcels_sent.pop(future)
                 following = next(parcels_left, None)
                 if following is not None:
                     send(*following, 0)
                 future.release()
-                yield number, chunks, costs, failed_count
+                yield chunk_number, chunks, costs, failed_count
     finally:
         if parcels_sent:
             client.cancel(list(parcels_sent))

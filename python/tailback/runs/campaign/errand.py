@@ -43,13 +43,13 @@ class Errand:
 
     def run(self, core: _core.Plan, *, dir: Path | None = None, **options: Any) -> _core.Results:
         """Run a plan in this process."""
-        where = dir or self.dir
-        promise(core, self.jobs, where, self.build)
-        about = None if where is None else json.dumps(self.about)
+        folder = dir or self.dir
+        promise(core, self.jobs, folder, self.build)
+        about = None if folder is None else json.dumps(self.about)
         with under_way(self.tell) as progress:
             queues = dict(self.queues) or None
             keywords = {"about": about, "laws": self.laws, "classes": dict(self.classes) or None, **options}
-            return core.execute(where, self.jobs, progress, queues, self.build, **keywords)
+            return core.execute(folder, self.jobs, progress, queues, self.build, **keywords)
 
     def announce(self, core: _core.Plan, by: str) -> None:
         """Write the plan of the shards into the folder, for `tailback status`."""

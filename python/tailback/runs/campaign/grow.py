@@ -120,8 +120,8 @@ class Metric:
                 hint = f'did you mean "{near[0]}"?' if near else f"columns are {', '.join(t.columns)}"
                 raise FileError(f"stop.metric = {stop.metric!r}: the table {t.name} has no column {name!r}; {hint}")
         keep = np.ones(len(t), bool)
-        for name, value in stop.where.items():
-            keep &= np.asarray([str(x) == str(value) for x in t.to_list(name)], bool)
+        for name, label in stop.where.items():
+            keep &= np.asarray([str(x) == str(label) for x in t.to_list(name)], bool)
         rows = np.flatnonzero(keep)
         if len(rows) != 1:
             names = [c for c in t.columns if c not in PLAN and len(t) and isinstance(t[0][c], str)][:3]
@@ -133,7 +133,7 @@ class Metric:
                 + (f" ({rows_text})" if rows_text and len(rows) else f"; there are: {rows_text}" if rows_text else "")
                 + '; say which one by stop.where, such as { name = "bottleneck" }'
             )
-        value = t[int(rows[0])][column]
-        if isinstance(value, str):
-            raise FileError(f"stop.metric = {stop.metric!r} is a text ({value!r}); name a column of numbers")
-        return float(value)
+        own_value = t[int(rows[0])][column]
+        if isinstance(own_value, str):
+            raise FileError(f"stop.metric = {stop.metric!r} is a text ({own_value!r}); name a column of numbers")
+        return float(own_value)

@@ -120,9 +120,9 @@ def _points(t: SweepFile, axes: dict[str, tuple[Axis, SweepAxis]], file: str) ->
 
 
 def _cases(t: SweepFile, axes: Collection[str], file: str) -> list[Point]:
-    cases = [read_table(CaseKeys, c, file, f"case[{i}]") for i, c in enumerate(t.case)]
-    names = list(cases[0].labels)
-    for i, c in enumerate(cases):
+    case_keys = [read_table(CaseKeys, c, file, f"case[{i}]") for i, c in enumerate(t.case)]
+    names = list(case_keys[0].labels)
+    for i, c in enumerate(case_keys):
         if list(c.labels) != names:
             raise FileError(
                 f"{file}: case[{i}] has the labels {', '.join(c.labels)}, but case[0] has {', '.join(names)}; give all "
@@ -131,7 +131,7 @@ def _cases(t: SweepFile, axes: Collection[str], file: str) -> list[Point]:
     both = [n for n in names if n in axes]
     if both:
         raise FileError(f"{file}: {both[0]!r} is an axis and a label of the cases; give one of them another name")
-    return [Point({k: str(v) for k, v in c.labels.items()}, list(c.set)) for c in cases]
+    return [Point({k: str(v) for k, v in c.labels.items()}, list(c.set)) for c in case_keys]
 
 
 def _stop(s: StopTable, t: SweepFile, file: str) -> StopTable:

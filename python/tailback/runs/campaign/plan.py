@@ -55,15 +55,15 @@ class Plan:
         Queues written in Python are those of the points' networks, which must be the same at every point.
         """
         replications, seed = check.replications_of_points(replications), None if seed is None else check.seed(seed)
-        pairs = [_pair(i, p) for i, p in enumerate(points)]
+        labelled_points = [_pair(i, p) for i, p in enumerate(points)]
         #: Makers of disciplines written in Python, by port.
-        self.queues: dict[str, Callable[[], Any]] = queues_of(pairs[0][1]) if pairs else {}
-        if any(queues_of(source) != self.queues for _, source in pairs):
+        self.queues: dict[str, Callable[[], Any]] = queues_of(labelled_points[0][1]) if labelled_points else {}
+        if any(queues_of(source) != self.queues for _, source in labelled_points):
             raise ValueError(
                 "the points of a plan have different queues written in Python; give each class a plan of its own"
             )
         self.points: list[tuple[dict[str, str], Any]] = [
-            ({str(k): str(v) for k, v in labels.items()}, _scenario(source)) for labels, source in pairs
+            ({str(k): str(v) for k, v in labels.items()}, _scenario(source)) for labels, source in labelled_points
         ]
         #: Makers of disciplines that the points name, by class.
         self.classes = queues_named.named_by(scenario for _, scenario in self.points)
@@ -246,13 +246,13 @@ def _axis(label: str, given: Any) -> tuple[Axis, list[Point]]:
         axis = axis_of(label, table)
         return axis, points_of(axis, table.values, f"plan, axis.{label}")
     paths: Any = label
-    values: Any = given
+    axis_values: Any = given
     # A pair whose second part is a list: paths and values.
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], (list, tuple, range)):
-        paths, values = given
+        paths, axis_values = given
     axis = Axis(label, paths=(paths,) if isinstance(paths, str) else tuple(paths))
-    values = check.several(f"axes[{label!r}]", values, '"5Mbps", "10Mbps"')
-    return axis, [axis.point(text, text) for text in map(inline, values)]
+    axis_values = check.several(f"axes[{label!r}]", axis_values, '"5Mbps", "10Mbps"')
+    return axis, [axis.point(text, text) for text in map(inline, axis_values)]
 
 
 def _check_not_python(axis: str, path: str, base: Source) -> None:

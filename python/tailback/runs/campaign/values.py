@@ -91,12 +91,12 @@ def _range(r: RangeTable, where: str) -> list[int | float]:
         if r.step <= 0 or (r.to - r.from_) / r.step > MOST:
             raise FileError(f"{where}: step = {r.step} makes no range of at most {MOST} values; give a larger one")
         n = math.floor((r.to - r.from_) / r.step + 1e-9)
-        values: list[float] = [r.from_ + i * r.step for i in range(n + 1)]
+        numbers: list[float] = [r.from_ + i * r.step for i in range(n + 1)]
     else:
-        values = _spread(r, r.count or 0, where)
+        numbers = _spread(r, r.count or 0, where)
     if r.whole:
-        values = [round(v) for v in values]
-    return list(dict.fromkeys(short(v) for v in values))
+        numbers = [round(v) for v in numbers]
+    return list(dict.fromkeys(short(v) for v in numbers))
 
 
 def _spread(r: RangeTable, count: int, where: str) -> list[float]:

@@ -107,9 +107,9 @@ def scenario(options: dict[str, Any]) -> Any:
 
 
 def _config(end: BoxEnd, own: int, mtu: int) -> dict[str, Any]:
-    where = {"join": str(end.network)} if end.network else {"stay": True}
+    network_keys = {"join": str(end.network)} if end.network else {"stay": True}
     if end.interface:
-        return {"interface": end.interface, **where}
+        return {"interface": end.interface, **network_keys}
     group = {
         "name": "conversation",
         "protocol": 0,
@@ -118,7 +118,7 @@ def _config(end: BoxEnd, own: int, mtu: int) -> dict[str, Any]:
         "mtu": mtu,
         "attributes": [],
     }
-    return {"role": "none", **where, "ipv6": False, "mtu": mtu, "sysctls": {}, "groups": [group]}
+    return {"role": "none", **network_keys, "ipv6": False, "mtu": mtu, "sysctls": {}, "groups": [group]}
 
 
 def ends_of(near: str, far: str, mtu: int | None) -> list[BoxEnd]:

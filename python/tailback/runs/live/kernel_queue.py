@@ -72,16 +72,16 @@ class _Way:
 def of(scenario: Any, link: str) -> KernelQueue:
     """The queue of this link, both directions, as lines for this kernel. Raises NotPossible."""
     document = written_out(tomllib.loads(scenario.toml), scenario)
-    ways = list(_ways(document))
-    directions = [w for w in ways if w.name == link]
+    link_ways = list(_ways(document))
+    directions = [w for w in link_ways if w.name == link]
     if not directions:
-        names = ", ".join(dict.fromkeys(w.name for w in ways))
+        names = ", ".join(dict.fromkeys(w.name for w in link_ways))
         hint = f"links are {names}" if names else "this works with links that are written as [link.NAME]"
         raise NotPossible(f"--kernel {link}: there is no such link; {hint}")
     _steady(document, link)
     _with_own_memory(document, directions)
     first = directions[0]
-    near, far = (_reached(node, [w for w in ways if w.name != link]) for node in (first.begin, first.end))
+    near, far = (_reached(node, [w for w in link_ways if w.name != link]) for node in (first.begin, first.end))
     if near & far:
         raise NotPossible(
             f"--kernel {link}: another way leads around link.{link}, so the link does not divide the network; name "
@@ -97,7 +97,7 @@ def of(scenario: Any, link: str) -> KernelQueue:
             queue = kernel.queue(w.queue, w.rate_bps, scenario.marking["on"])
         except TcError as e:
             raise NotPossible(f"--kernel {link}: {e}") from e
-        side, comes_in = _place(w, ways, (near & flows, far & flows), key == "")
+        side, comes_in = _place(w, link_ways, (near & flows, far & flows), key == "")
         lines[side].extend(_at(queue, comes_in))
         needs += [*queue.needs, *(["ifb", "ingress"] if comes_in else [])]
         overrides.append(f'link.{link}.{key}queue={{kind="droptail",buffer="unlimited"}}')

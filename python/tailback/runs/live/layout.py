@@ -140,11 +140,11 @@ def marks_only_if_asked(read: Callable[[Sequence[str]], Any]) -> Any:
     except _core.ScenarioError as e:
         # Without the override there was no error, so this part of the scenario needs marks.
         first = e.problems[0]
-        place = f"line {first['line']}, {first['key']}" if first["line"] is not None else first["key"]
+        key_place = f"line {first['line']}, {first['key']}" if first["line"] is not None else first["key"]
         why = f"{first['value']} signals only by marks" if first["value"] else "an impairment marks"
     raise NotPossible(
-        f"{place}: {why}, but queues of a live run mark only if the scenario says so; give marking = true at the top "
-        "of the scenario, or --set marking=true, or use a model that drops"
+        f"{key_place}: {why}, but queues of a live run mark only if the scenario says so; give marking = true at the "
+        "top of the scenario, or --set marking=true, or use a model that drops"
     )
 
 
@@ -316,13 +316,15 @@ def _iperf(asked: Sequence[str], found: Mapping[str, Mapping[str, Any]], layout:
     for group in layout.groups:
         if not {"all", group.name} & set(asked):
             continue
-        why = f"--iperf3 {group.name}: iperf3 sends bulk or transfer over tcp and cbr of constant size over udp"
+        reason = f"--iperf3 {group.name}: iperf3 sends bulk or transfer over tcp and cbr of constant size over udp"
         if group.back_s is not None:
-            raise NotPossible(f"{why}, and one way; leave `back` out")
+            raise NotPossible(f"{reason}, and one way; leave `back` out")
         if group.drawn and not group.datagram:
-            raise NotPossible(f"{why}, not {found[group.name]['traffic']['kind']}")
+            raise NotPossible(f"{reason}, not {found[group.name]['traffic']['kind']}")
         if group.echo:
-            raise NotPossible(f"{why}, and answers to datagrams (echo) are ours; leave flows.{group.name} to tailback")
+            raise NotPossible(
+                f"{reason}, and answers to datagrams (echo) are ours; leave flows.{group.name} to tailback"
+            )
         group.iperf3, group.drawn, group.numbered = True, False, False
         says = (
             f"flows.{group.name}: iperf3 tells neither timeouts nor what held a sender back; the tables have 0 for them"

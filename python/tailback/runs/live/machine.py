@@ -60,11 +60,11 @@ def _attempt(code: str) -> tuple[str, str]:
 
 
 def _network() -> MachineCheck:
-    output, why = _attempt(_TRY)
+    output, failure = _attempt(_TRY)
     return MachineCheck(
         "network namespaces",
-        not why,
-        why or output,
+        not failure,
+        failure or output,
         "run as root, or allow user namespaces: sysctl -w user.max_user_namespaces=10000, and where the system has it "
         "kernel.apparmor_restrict_unprivileged_userns=0 (in a container: --cap-add SYS_ADMIN --cap-add NET_ADMIN)",
     )

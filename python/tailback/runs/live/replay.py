@@ -15,10 +15,10 @@ class ReplayError(RuntimeError):
 
 def compare(scenario: Any, recording: str) -> str:
     """A text that all decisions are the same, with their numbers. Raises ReplayError if they are not."""
-    replayed = _core.live_replay(scenario, scenario.seed, recording, scenario.duration_s)
+    replay_recording = _core.live_replay(scenario, scenario.seed, recording, scenario.duration_s)
     counts = []
     for word, noun in _WORDS.items():
-        live_lines, simulated_lines = _lines(recording, word), _lines(replayed, word)
+        live_lines, simulated_lines = _lines(recording, word), _lines(replay_recording, word)
         for i, (a, b) in enumerate(zip(live_lines, simulated_lines, strict=False)):
             if a != b:
                 raise ReplayError(f"number {i + 1} of the {noun} differs: live {a!r}, simulated {b!r}")

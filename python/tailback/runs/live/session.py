@@ -197,21 +197,21 @@ def live(scenario: Any, options: Options, status: Callable[[dict[str, Any]], Non
 def _gather(scenario: Any, layout: Layout, box: Any, quality: dict[str, Any], answers: dict[str, Any]) -> Live:
     """The result of a run. `answers` has the answer of each side."""
     recorded_probes = {g["name"]: g["recorded"] for g in _core.live_groups(scenario)}
-    order = {name: number for number, (name, _, _) in enumerate(box.flows())}
+    order = {name: flow_number for flow_number, (name, _, _) in enumerate(box.flows())}
     sender_rows, receiver_rows = (
         sorted((row for a in answers.values() for row in a[what]), key=lambda row: order[row["name"]])
         for what in ("flows", "received")
     )
     arrivals_of_flow = {row["name"]: row.get("arrived", []) for row in receiver_rows}
     for flow in sender_rows:
-        number = order[flow["name"]]
+        flow_number = order[flow["name"]]
         if flow["error"]:
             group = next(g for g in layout.groups if g.name == flow["name"].rpartition(".")[0])
             raise LiveError(f"flow {flow['name']} could not send: {_why(flow['error'], group.congestion)}")
         probes = recorded_probes[flow["name"].rpartition(".")[0]]
-        _tell(box, number, flow, scenario, probes)
+        _tell(box, flow_number, flow, scenario, probes)
         arrivals = arrivals_of_flow.get(flow["name"], []) if layout.kernel else []
-        _measured(box, number, flow, arrivals, probes)
+        _measured(box, flow_number, flow, arrivals, probes)
     quality["lost_packets"] = sum(a["lost"] for a in answers.values())
     quality["agents_cpu_s"] = sum(a["cpu_s"] for a in answers.values())
     run = box.finish(scenario.duration_s)

@@ -421,10 +421,10 @@ class Sink(Work):
         for name, output in iperf.results(self.tests).items():
             rows.append({"name": name, "received_bytes": iperf.received(output), "last": {}})
         for name, received_bytes in sorted(self.received.items()):
-            info = {}
+            last_info = {}
             if name in self.infos:
                 with contextlib.suppress(OSError):
-                    info = tcp_info.read(self.infos[name])
-            row = {"name": name, "received_bytes": received_bytes, "last": info}
+                    last_info = tcp_info.read(self.infos[name])
+            row = {"name": name, "received_bytes": received_bytes, "last": last_info}
             rows.append(row | {"arrived": self.arrived.get(name, [])})
         return rows

@@ -37,11 +37,11 @@ _OWN_NAMES = {
 
 def linux(connection: socket.socket) -> dict[str, int]:
     """The fields by Linux's names; fields that this kernel does not have are missing."""
-    data = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, LENGTH)
+    content = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, LENGTH)
     fields = {}
     for name, (at, code) in _FIELDS.items():
-        if at + struct.calcsize(code) <= len(data):
-            (fields[name],) = struct.unpack_from(f"={code}", data, at)
+        if at + struct.calcsize(code) <= len(content):
+            (fields[name],) = struct.unpack_from(f"={code}", content, at)
     return fields
 
 

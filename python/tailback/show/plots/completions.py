@@ -57,12 +57,12 @@ def completions(panels: Sequence[Completions], why_none: str = "nothing to draw:
         size_ax.scatter(
             sizes[shown], times[shown], s=3, color=GREY, alpha=0.45, linewidths=0, zorder=2, rasterized=True
         )
-        for i, (name, low, high) in enumerate(panel.classes):
-            in_class = (sizes > low) & (sizes <= high)
+        for i, (name, more_than, at_most) in enumerate(panel.classes):
+            in_class = (sizes > more_than) & (sizes <= at_most)
             if not (in_class & is_done).any():
                 continue
             k = look("", i)
-            ends = [max(low, sizes[in_class].min()), min(high, sizes[in_class].max())]
+            ends = [max(more_than, sizes[in_class].min()), min(at_most, sizes[in_class].max())]
             if ends[0] == ends[1]:
                 ends = [ends[0] / 1.2, ends[1] * 1.2]
             size_ax.plot(ends, [np.median(times[in_class & is_done])] * 2, color=k.colour, linewidth=2.2, zorder=3)
@@ -86,10 +86,10 @@ def completions(panels: Sequence[Completions], why_none: str = "nothing to draw:
         size_ax.set(title=panel.title, xlabel="size", ylabel=TIME)
         share_ax.set(xlabel=TIME, ylabel="share completed", ylim=(0, 1.02))
         # The legend is beside or below the frame, because curves of a distribution fill the whole frame.
-        place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
+        legend_place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)}
         if columns == 1:
-            place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.32), "ncols": 2, "columnspacing": 1.0}
-        share_ax.legend(handlelength=2.4, **place)
+            legend_place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.32), "ncols": 2, "columnspacing": 1.0}
+        share_ax.legend(handlelength=2.4, **legend_place)
     return fig
 
 

@@ -81,7 +81,7 @@ def curves(
             order = np.argsort(np.asarray(c.x, float))
             curve_xs, curve_ys = np.asarray(c.x, float)[order], np.asarray(c.y, float)[order]
             finite = np.where(np.isfinite(curve_ys), curve_ys, np.nan)
-            line = ax.plot(
+            curve_line = ax.plot(
                 curve_xs,
                 finite,
                 color=k.colour,
@@ -92,7 +92,7 @@ def curves(
                 label=named(c.label),
                 zorder=3,
             )[0]
-            handles.setdefault(named(c.label), line)
+            handles.setdefault(named(c.label), curve_line)
             if c.half is not None:
                 h = np.nan_to_num(np.asarray(c.half, float)[order])
                 if np.any(h > 0):
@@ -149,17 +149,17 @@ def _has_value(panel: Panel) -> bool:
 
 def _from_zero(ax: Axes, panels: Sequence[Panel]) -> None:
     """Let the axis begin at zero, unless all values are far above zero or some are below."""
-    low, high = ax.get_ylim()
+    bottom, top = ax.get_ylim()
     finite = [v for p in panels for c in p.curves for v in c.y if math.isfinite(v)]
-    if finite and min(finite) >= 0 and low < 0.5 * high:
-        ax.set_ylim(0.0, high)
+    if finite and min(finite) >= 0 and bottom < 0.5 * top:
+        ax.set_ylim(0.0, top)
 
 
 def _plain_log(ax: Axes, xs: list[float]) -> None:
     """Ticks of a log axis at 1, 2, 5 times powers of ten, written as numbers, and a margin around the data."""
-    low, high = xs[0], xs[-1]
+    least, most = xs[0], xs[-1]
     steps = [m * 10.0**e for e in range(-9, 13) for m in (1, 2, 5)]
-    ticks = [t for t in steps if low / 1.01 <= t <= high * 1.01]
+    ticks = [t for t in steps if least / 1.01 <= t <= most * 1.01]
     if len(xs) <= 4:
         ticks = xs
     elif len(ticks) > 9:
@@ -168,9 +168,9 @@ def _plain_log(ax: Axes, xs: list[float]) -> None:
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: _thousands(v)))
-    if high > low:
-        pad = (high / low) ** 0.05
-        ax.set_xlim(low / pad, high * pad)
+    if most > least:
+        pad = (most / least) ** 0.05
+        ax.set_xlim(least / pad, most * pad)
 
 
 def _thousands(v: float) -> str:

@@ -53,10 +53,10 @@ def delays(results: Any, what: str, /, **where: str) -> Drawing:
     points = _points(runs)
     if len(points) > MOST:
         raise ValueError(f"that makes {len(points)} lines; choose some by --where {runs.labels[-1]}=VALUE")
-    place = np.full(len(runs), -1)
+    point_of_run = np.full(len(runs), -1)
     for i, at in enumerate(points.values()):
-        place[at] = i
-    sums = _Sums(len(points), place)
+        point_of_run[at] = i
+    sums = _Sums(len(points), point_of_run)
     names_there: dict[str, None] = {}
     for piece in pieces(results, "delays", ["run", "what", "quantity", "to_s", "packets"]):
         chosen = piece["quantity"] == quantity
@@ -71,10 +71,10 @@ def delays(results: Any, what: str, /, **where: str) -> Drawing:
     lines = {}
     for thing, sum_of in sums.by.items():
         for i, k in enumerate(points):
-            line = (*(k[j] for j in varying_labels), *([thing.partition(".")[2]] if several else []))
+            line_key = (*(k[j] for j in varying_labels), *([thing.partition(".")[2]] if several else []))
             distribution = _line(sum_of, i)
             if distribution is not None:
-                lines[line] = distribution
+                lines[line_key] = distribution
     if len(lines) > MOST:
         raise ValueError(f"that makes {len(lines)} lines; choose one by {quantity}[NAME], or some by --where")
     title = f"{mean.quantity} of {name}" if name else mean.quantity
@@ -159,11 +159,11 @@ def _line(sums: Shares, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | N
 
 def _figure(lines: Mapping[Name, tuple[np.ndarray, np.ndarray, np.ndarray]], title: str, named: str) -> Drawing:
     ends = [(np.interp((0.01, 0.99), share, x), x[-1]) for x, share, _ in lines.values()]
-    low, high = min(e[0][0] for e in ends), max(e[0][1] for e in ends)
-    log = low > 0 and high / low > _LOG
+    smallest, greatest = min(e[0][0] for e in ends), max(e[0][1] for e in ends)
+    log = smallest > 0 and greatest / smallest > _LOG
     # Times close to zero are drawn at the left edge of a log axis.
-    least = high / 1e4 if log else 0.0
-    unit = shown("s", [high])
+    least = greatest / 1e4 if log else 0.0
+    unit = shown("s", [greatest])
     factor = 1.0 if log else unit.factor
     looks_of = looks(list(lines))
     curves = []

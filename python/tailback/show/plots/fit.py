@@ -141,12 +141,12 @@ def _thin(fig: Figure, ax: Axes) -> bool:
     gap, is_changed = _GAP * fig.dpi / 72, False
     for axis, name in ((ax.xaxis, "x"), (ax.yaxis, "y")):
         while True:
-            low, high = sorted(axis.get_view_interval())
-            slack = 1e-9 * (high - low)
+            view_begin, view_end = sorted(axis.get_view_interval())
+            slack = 1e-9 * (view_end - view_begin)
             visible = [
                 (at, t)
                 for at, t in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=False)
-                if low - slack <= at <= high + slack and t.get_text() and t.get_visible()
+                if view_begin - slack <= at <= view_end + slack and t.get_text() and t.get_visible()
             ]
             if len(visible) < 2 or not _touch([t for _, t in visible], name, gap):
                 break

@@ -77,15 +77,15 @@ def draw(ax: Axes, rows: Sequence[Published], lines: dict[str, str]) -> None:
             # The names begin at the left end of the band, or end at its right end on the right side of the frame. The
             # names are below the band if there are other names at this height.
             place = [_of_frame(ax, x, high) for x in ends]
-            to_x = place[0][0] > 0.5
+            is_right = place[0][0] > 0.5
             is_below = any(abs(y - place[0][1]) < _LETTERS for y in heights_taken)
             heights_taken.append(place[0][1])
             ax.annotate(
                 titles,
-                (ends[to_x], low if is_below else high),
-                (-2 if to_x else 2, -2),
+                (ends[is_right], low if is_below else high),
+                (-2 if is_right else 2, -2),
                 textcoords="offset points",
-                ha="right" if to_x else "left",
+                ha="right" if is_right else "left",
                 va="top",
                 color=INK,
                 fontsize=small_type(),
@@ -116,10 +116,10 @@ def edge(ax: Axes, ranges: Sequence[tuple[float, float]], colour: str) -> None:
         if low == high:
             ax.plot([1.0], [low], color=colour, transform=across, clip_on=False, **_STAR)
         else:
-            place = (0.97, low)
+            left_edge = (0.97, low)
             ax.add_patch(
                 matplotlib.patches.Rectangle(
-                    place, 0.03, high - low, transform=across, facecolor="none", edgecolor=colour, zorder=5, **_BAND
+                    left_edge, 0.03, high - low, transform=across, facecolor="none", edgecolor=colour, zorder=5, **_BAND
                 )
             )
 

@@ -79,13 +79,13 @@ def goodput_tracks(results: Any, runs: PlanRuns) -> list[Track]:
     rows_of: dict[tuple[int, str], list[tuple[float, float, float]]] = {}
     columns = ["run", "group", "from_s", "to_s", "goodput_bps"]
     for piece in pieces(results, "group_intervals", columns):
-        for run, group, *row in zip(*(piece[c].tolist() for c in columns), strict=True):
-            if runs.counted[int(run)]:
-                rows_of.setdefault((int(run), str(group)), []).append((row[0], row[1], row[2]))
+        for run_number, group, *row in zip(*(piece[c].tolist() for c in columns), strict=True):
+            if runs.counted[int(run_number)]:
+                rows_of.setdefault((int(run_number), str(group)), []).append((row[0], row[1], row[2]))
     goodputs = []
-    for (run, group), rows in rows_of.items():
+    for (run_number, group), rows in rows_of.items():
         begins, ends, goodput = (np.asarray(x, float) for x in zip(*sorted(rows), strict=True))
-        goodputs.append(Track(run, group, 0, np.append(begins, ends[-1]), np.append(goodput, goodput[-1])))
+        goodputs.append(Track(run_number, group, 0, np.append(begins, ends[-1]), np.append(goodput, goodput[-1])))
     return goodputs
 
 

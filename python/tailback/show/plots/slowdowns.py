@@ -79,14 +79,14 @@ def slowdowns(curves: Sequence[Slowdowns], why_none: str = "nothing to draw: the
     for ax, beside in zip(axes, BESIDE, strict=True):
         for i, curve in enumerate(curves):
             of_curve = look(curve.name, i)
-            for (column_ending, words, strength), line in zip(CURVES, ("-", (0, (4, 1.5))), strict=True):
+            for (column_ending, words, strength), line_style in zip(CURVES, ("-", (0, (4, 1.5))), strict=True):
                 middle, half = curve.values[beside + column_ending]
                 label = f"{curve.name}, {words}" if len(curves) > 1 else words
                 ax.plot(
                     curve.sizes,
                     middle,
                     color=of_curve.colour,
-                    linestyle=line,
+                    linestyle=line_style,
                     marker=of_curve.marker,
                     markersize=3,
                     label=label,

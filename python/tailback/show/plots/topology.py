@@ -63,26 +63,26 @@ def topology(lines: Sequence[DrawnLink]) -> Drawing:
     if not lines:
         nothing(ax, "nothing to draw: there are no links")
         return fig
-    place = {
+    place_of = {
         node: (WIDTH * (i + 0.5) / len(layer), HEIGHT * level)
         for level, layer in enumerate(layers)
         for i, node in enumerate(layer)
     }
     shades = LinearSegmentedColormap.from_list("used", ["#d9d9d9", "#e08214", "#7f0000"])
-    drawn_links = [line for line in lines if all(end in place for end in line.ends)]
+    drawn_links = [line for line in lines if all(end in place_of for end in line.ends)]
     collection = LineCollection(
-        [[place[end] for end in line.ends] for line in drawn_links], cmap=shades, norm=Normalize(0, 1), zorder=1
+        [[place_of[end] for end in line.ends] for line in drawn_links], cmap=shades, norm=Normalize(0, 1), zorder=1
     )
     collection.set_array([line.used for line in drawn_links])
     collection.set_linewidth(1.2 if len(drawn_links) <= 200 else 0.5)
     ax.add_collection(collection)
     for level, layer in enumerate(layers):
-        xs, ys = zip(*(place[node] for node in layer), strict=True)
+        xs, ys = zip(*(place_of[node] for node in layer), strict=True)
         size = max(2.0, min(7.0, 160 / len(layer)))
         ax.plot(xs, ys, "o" if level == 0 else "s", color=GREY if level == 0 else INK, markersize=size, zorder=2)
         if level > 0 and len(layer) <= MOST_NAMES:
             for node in layer:
-                x, y = place[node]
+                x, y = place_of[node]
                 ax.annotate(node, (x, y), (0, 6), textcoords="offset points", ha="center", fontsize="small", zorder=3)
         else:
             kind = re.sub(r"\d+", "", layer[0])

@@ -88,11 +88,11 @@ def completeness(told: Told, page: str = "[{0}](../{0})") -> list[list[str]]:
     for x in told.study.source:
         models = [f"`tailback describe {name}`" for name in x.models]
         pages = [page.format(x.docs)] if x.docs else []
-        where = [*x.experiments, *models, *x.files, *pages, *([x.here] if x.here else [])]
+        places = [*x.experiments, *models, *x.files, *pages, *([x.here] if x.here else [])]
         came = _came_to([v for name in x.experiments for v in verdicts_of.get(name, [])])
         less = f"less: {x.reduced}" if x.reduced else ""
         told_of = f"missing: {x.missing}" if x.missing else "; ".join(t for t in (came, less) if t) or "there"
-        rows.append([x.part, ", ".join(where) or "-", told_of])
+        rows.append([x.part, ", ".join(places) or "-", told_of])
     return rows
 
 
@@ -165,16 +165,16 @@ def _cells(cells: list[Verdict]) -> list[str]:
     missed_cells = [v for v in cells if v.unmet]
     if missed_cells:
         lines += ["", "Outside, measured for published:", ""]
-    for why in dict.fromkeys(v.explanation for v in missed_cells):
+    for explanation in dict.fromkeys(v.explanation for v in missed_cells):
         rows: dict[str, dict[str, list[str]]] = {}
         for v in missed_cells:
-            if v.explanation == why and (c := v.cell) is not None:
+            if v.explanation == explanation and (c := v.cell) is not None:
                 rows.setdefault(c.row, {}).setdefault(c.metric, []).append(f"{c.source} {v.measured} for {c.published}")
         by_row = [
             f"**{row}** " + "; ".join(f"{metric}: {', '.join(values)}" for metric, values in by.items())
             for row, by in rows.items()
         ]
-        lines += wrapped(f"* {'. '.join(by_row)}. {why}".rstrip(), "  ")
+        lines += wrapped(f"* {'. '.join(by_row)}. {explanation}".rstrip(), "  ")
     return lines
 
 

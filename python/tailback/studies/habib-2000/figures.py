@@ -46,10 +46,10 @@ def flow_values(d: Drawing) -> Drawn:
         ax.set_axis_off()
     handles: dict[str, Any] = {}
     for k, (ax, title) in enumerate(zip(axes.flat, d.output.get("class_titles", classes), strict=False)):
-        for i, (name, values) in enumerate(lines):
+        for i, (name, values_by_class) in enumerate(lines):
             look = plots.look("", i)
-            place = np.arange(1, len(values[k]) + 1)
-            line = ax.plot(place, values[k], color=look.colour, linestyle=look.line, linewidth=1.2)[0]
+            place = np.arange(1, len(values_by_class[k]) + 1)
+            line = ax.plot(place, values_by_class[k], color=look.colour, linestyle=look.line, linewidth=1.2)[0]
             handles.setdefault(name, line)
         ax.set_title(title)
         if k + columns >= len(classes):

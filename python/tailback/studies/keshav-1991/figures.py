@@ -209,11 +209,11 @@ def _look(g: Group) -> dict[str, Any]:
 def placed(groups: list[Group], right: float, top: float) -> list[tuple[Group, str, float, float]]:
     """Each text of a panel with its place. A text that would cover an earlier one is moved up or down."""
     texts: list[tuple[Group, str, float, float]] = []
-    letter, line = 0.0125 * right, 0.08 * top
+    letter_width, line_height = 0.0125 * right, 0.08 * top
     for g in groups:
         for text, x, y in joined([m for m in g.marks if m.y <= top], 0.05 * right, 0.06 * top):
-            beside = [f[3] for f in texts if abs(f[2] - x) < letter * (len(text) + len(f[1]))]
-            texts.append((g, text, x, _free(y, beside, line)))
+            beside = [f[3] for f in texts if abs(f[2] - x) < letter_width * (len(text) + len(f[1]))]
+            texts.append((g, text, x, _free(y, beside, line_height)))
     return texts
 
 

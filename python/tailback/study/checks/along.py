@@ -86,9 +86,9 @@ class Along(Measured, kw_only=True, frozen=True):
         findings = []
         for rest_of, points in groups.items():
             place = judge.where_text(dict(rest_of), self.runs)
-            what = f"{name}, {place}"
+            subject = f"{name}, {place}"
             if len(points) < 2:
-                findings.append(Finding(what, place, "not run", requirement, OPEN))
+                findings.append(Finding(subject, place, "not run", requirement, OPEN))
                 continue
             seeds = min(len(x) for _, x in points)
             outcome, text, apart, margin = self._falls(name, points, seeds) if self.falls else self._apart(name, points)
@@ -96,7 +96,7 @@ class Along(Measured, kw_only=True, frozen=True):
             if self.one_seed(judge, seeds):
                 outcome, remark = (OPEN if self.falls else outcome), ONE_SEED
             findings.append(
-                Finding(what, place, text, requirement, outcome, apart, seeds=seeds, remark=remark, margin=margin)
+                Finding(subject, place, text, requirement, outcome, apart, seeds=seeds, remark=remark, margin=margin)
             )
         return findings
 
@@ -138,11 +138,11 @@ class Along(Measured, kw_only=True, frozen=True):
         means = [float(np.mean(x)) for _, x in points]
         text = f"{name} " + ", ".join(f"{m.show(x)} ({p[0]})" for x, p in zip(means, points, strict=True))
         steps = [OverSeeds.of_difference(a[:seeds], b[:seeds]) for (_, a), (_, b) in itertools.pairwise(points)]
-        down, fall = sum(d.mean > 0 for d in steps), means[0] - means[-1]
+        falling_steps, fall = sum(d.mean > 0 for d in steps), means[0] - means[-1]
         if all(d.mean > 0 and not d.mean <= d.half for d in steps):
             outcome = YES
         else:
-            outcome = LEANS if fall > 0 and 2 * down >= len(steps) else NO
+            outcome = LEANS if fall > 0 and 2 * falling_steps >= len(steps) else NO
         return outcome, text, None, fall
 
     def _apart(self, name: str, points: Points) -> tuple[str, str, float, float]:
@@ -153,17 +153,17 @@ class Along(Measured, kw_only=True, frozen=True):
         index_pairs = list(itertools.combinations(range(len(means)), 2))
         if self.rises_at_most is None:
             index_pairs += [(j, i) for i, j in index_pairs]
-        low, high = max(index_pairs, key=lambda p: means[p[1]] - means[p[0]])
-        apart = means[high] - means[low]
+        lowest, highest = max(index_pairs, key=lambda p: means[p[1]] - means[p[0]])
+        apart = means[highest] - means[lowest]
         text = (
-            f"{name} {m.show(means[low])} ({self.along} {points[low][0]}) to "
-            f"{m.show(means[high])} {m.unit} ({self.along} {points[high][0]})"
+            f"{name} {m.show(means[lowest])} ({self.along} {points[lowest][0]}) to "
+            f"{m.show(means[highest])} {m.unit} ({self.along} {points[highest][0]})"
         )
         within = self._within()
         limit = within if within is not None else self.rises_at_most
         if self.relative and limit is not None:
-            limit *= means[low]
+            limit *= means[lowest]
         limits = Limits(-math.inf, math.inf if limit is None else limit, "")
-        n = min(len(points[low][1]), len(points[high][1]))
-        d = OverSeeds.of_difference(points[high][1][:n], points[low][1][:n])
+        n = min(len(points[lowest][1]), len(points[highest][1]))
+        d = OverSeeds.of_difference(points[highest][1][:n], points[lowest][1][:n])
         return limits.outcome(replace(d, mean=apart)), text, apart, limits.margin(apart)

@@ -16,7 +16,7 @@ class Band(MeasuredNumber, kw_only=True, frozen=True):
 
     def verdict(self, judge: Evidence) -> Verdict:
         m = MEASURES[self.measure]
-        where = ", ".join(f"{k} {v}" for k, v in self.where.items())
+        place_text = ", ".join(f"{k} {v}" for k, v in self.where.items())
         check = Limit(
             runs=self.runs,
             measure=self.measure,
@@ -25,7 +25,7 @@ class Band(MeasuredNumber, kw_only=True, frozen=True):
             of=self.queue,
             between=(self.low * self.value, self.high * self.value),
         )
-        v = self.held(judge, f"{judge.title(self.queue)}, {where}", check)
+        v = self.held(judge, f"{judge.title(self.queue)}, {place_text}", check)
         v.published = m.show(self.value) + (f" {m.unit}" if m.unit != "1" else "")
         v.tolerance = f"{100 * (self.low - 1):+g} to {100 * (self.high - 1):+g} %"
         return v

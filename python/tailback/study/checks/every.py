@@ -57,13 +57,13 @@ class Every(Measured, kw_only=True, frozen=True):
         return f"{klass} {e.shown(m)}" + (f" [{seeds}]" if seeds else "")
 
     def _at(self, judge: Evidence, discipline: str, place: Place) -> Finding:
-        m, title, where = MEASURES[self.measure], judge.title(discipline), judge.where_text(place, self.runs)
+        m, title, place_text = MEASURES[self.measure], judge.title(discipline), judge.where_text(place, self.runs)
         limits = self.limits
         requirement = f"every one of {len(written_out(self.every))} {limits.text}"
         values_of = {c: judge.values(self, discipline, place, c) for c in written_out(self.every)}
         means = {c: OverSeeds.of(x) for c, x in values_of.items() if x is not None}
         if not means:
-            return Finding(f"{title}, {where}", where, "not run", requirement, OPEN)
+            return Finding(f"{title}, {place_text}", place_text, "not run", requirement, OPEN)
         seeds = min(e.n for e in means.values())
         missed_classes = {c: e for c, e in means.items() if not self._holds(e.mean)}
         right = len(means) - len(missed_classes)
@@ -80,8 +80,8 @@ class Every(Measured, kw_only=True, frozen=True):
         else:
             outcome = LEANS if 2 * right >= len(values_of) and margin >= 0 else NO
         return Finding(
-            f"{title}, {where}",
-            where,
+            f"{title}, {place_text}",
+            place_text,
             text,
             requirement,
             outcome,

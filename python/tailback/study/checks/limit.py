@@ -58,48 +58,48 @@ class Limit(Everywhere, kw_only=True, frozen=True):
     def limits(self) -> Limits:
         m, unit = MEASURES[self.measure], f" {self.unit}" if self.unit else ""
         if self.published is not None:
-            low, high = sorted((self.published * (1 - self.tolerance), self.published * (1 + self.tolerance)))
-            return Limits(low, high, f"{m.show(self.published)}{unit} within {100 * self.tolerance:g} %")
+            lower, upper = sorted((self.published * (1 - self.tolerance), self.published * (1 + self.tolerance)))
+            return Limits(lower, upper, f"{m.show(self.published)}{unit} within {100 * self.tolerance:g} %")
         if self.word:
             w, value = word(self.word), 1.0 if self.value is None else self.value
-            low, high = w.limits(value, self.unit) if self.gain is None else w.gain(self.gain)
+            lower, upper = w.limits(value, self.unit) if self.gain is None else w.gain(self.gain)
             return Limits(
-                low,
-                high,
-                f"{low:g} to {high:g}{unit} ({self.word})"
-                if low > -math.inf
-                else f"below {high:g}{unit} ({self.word})",
+                lower,
+                upper,
+                f"{lower:g} to {upper:g}{unit} ({self.word})"
+                if lower > -math.inf
+                else f"below {upper:g}{unit} ({self.word})",
             )
         if self.between is not None:
             return Limits(*self.between, f"{self.between[0]:g} to {self.between[1]:g}{unit}")
-        low = -math.inf if self.above is None else self.above
-        high = math.inf if self.below is None else self.below
-        text = f"above {low:g}{unit}" if self.above is not None else f"below {high:g}{unit}"
-        return Limits(low, high, text if self.above is not None or self.below is not None else "")
+        lower = -math.inf if self.above is None else self.above
+        upper = math.inf if self.below is None else self.below
+        text = f"above {lower:g}{unit}" if self.above is not None else f"below {upper:g}{unit}"
+        return Limits(lower, upper, text if self.above is not None or self.below is not None else "")
 
     def decide(self, judge: Evidence) -> list[Finding]:
         return [self._at(judge, *one) for one in self.everywhere(judge)]
 
     def _at(self, judge: Evidence, discipline: str, where: Place | Sequence[Place]) -> Finding:
         name = judge.title(discipline)
-        place = judge.where_text(where, self.runs) if isinstance(where, dict) else "mean of all points"
-        what, limits, times = f"{name}, {place}", self.limits(), ""
+        place_text = judge.where_text(where, self.runs) if isinstance(where, dict) else "mean of all points"
+        subject, limits, times = f"{name}, {place_text}", self.limits(), ""
         a = judge.values(self, discipline, where)
         b = judge.values(self, self.over, where) if self.over is not None else None
         if a is None or (self.over is not None and b is None):
-            return Finding(what, place, "not run", limits.text, OPEN)
+            return Finding(subject, place_text, "not run", limits.text, OPEN)
         if self.over is not None and b is not None:
             n = min(len(a), len(b))
-            a, what = a[:n] / b[:n], f"{what} over {judge.title(self.over)}"
+            a, subject = a[:n] / b[:n], f"{subject} over {judge.title(self.over)}"
             times = f" times {judge.title(self.over)}"
         if self.class_over is not None:
             c = judge.values(self, discipline, where, self.class_over)
             if c is None:
-                return Finding(what, place, "not run", limits.text, OPEN)
+                return Finding(subject, place_text, "not run", limits.text, OPEN)
             a = a / c
         e = OverSeeds.of(a)
         if math.isnan(e.mean):
-            return Finding(what, place, "no value", limits.text, OPEN, seeds=e.n)
+            return Finding(subject, place_text, "no value", limits.text, OPEN, seeds=e.n)
         ratio = self.over is not None or self.class_over is not None
         m = MEASURES["sd"] if ratio else MEASURES[self.measure]
         text = m.show(e.mean)
@@ -112,8 +112,8 @@ class Limit(Everywhere, kw_only=True, frozen=True):
         remark = CLOSE if limits.close(e) else ""
         remark = ONE_SEED if self.one_seed(judge, e.n) else remark
         return Finding(
-            what,
-            place,
+            subject,
+            place_text,
             f"{name} {text_of_mean}{times}",
             limits.text,
             outcome,

@@ -43,13 +43,13 @@ class Predicted(Check, kw_only=True, frozen=True):
         name, unit = _FIELDS.get(self.field, (self.field, ""))
         text = f"{name} {prediction:.4g} {unit}".rstrip()
         if self.value is not None:
-            low, high = self.value - self.within, self.value + self.within
+            lower, upper = self.value - self.within, self.value + self.within
             requirement = f"{self.value:g}" + (f" within {self.within:g}" if self.within else "") + f" {unit}".rstrip()
         else:
-            low = -math.inf if self.above is None else self.above
-            high = math.inf if self.below is None else self.below
-            requirement = f"above {low:g}" if self.above is not None else f"below {high:g}"
-        margin = min(prediction - low, high - prediction)
+            lower = -math.inf if self.above is None else self.above
+            upper = math.inf if self.below is None else self.below
+            requirement = f"above {lower:g}" if self.above is not None else f"below {upper:g}"
+        margin = min(prediction - lower, upper - prediction)
         return [Finding("model", "", text, requirement, YES if margin >= 0 else NO, prediction, margin=margin)]
 
     def _model(self) -> TailDrop | Qsdrr:

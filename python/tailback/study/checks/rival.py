@@ -55,15 +55,15 @@ class Rival(Everywhere, kw_only=True, frozen=True):
 
     def at(self, judge: Evidence, discipline: str, where: Place | Sequence[Place]) -> Finding:
         m, name, (word, rival) = MEASURES[self.measure], judge.title(discipline), self.relation
-        place = judge.where_text(where, self.runs) if isinstance(where, dict) else "mean of all points"
-        what = f"{name}, {place}"
+        place_text = judge.where_text(where, self.runs) if isinstance(where, dict) else "mean of all points"
+        subject = f"{name}, {place_text}"
         sides = self._sides(judge, discipline, where)
         if sides is None:
-            return Finding(what, place, "not run", f"{word} the other discipline", OPEN)
+            return Finding(subject, place_text, "not run", f"{word} the other discipline", OPEN)
         a, b = sides
         n = len(a)
         if math.isnan(OverSeeds.of(a).mean):
-            return Finding(what, place, "no value", f"{word} the other discipline", OPEN, seeds=len(a))
+            return Finding(subject, place_text, "no value", f"{word} the other discipline", OPEN, seeds=len(a))
         if self.less is not None:
             name = f"{name} less {judge.title(self.less[0])}"
         unit = f" {m.unit}" if m.unit != "1" else ""
@@ -75,7 +75,16 @@ class Rival(Everywhere, kw_only=True, frozen=True):
 
         def finding(required: str, outcome: str, remark: str, margin: float) -> Finding:
             return Finding(
-                what, place, text, required, outcome, d.mean, half_width=d.half, seeds=n, remark=remark, margin=margin
+                subject,
+                place_text,
+                text,
+                required,
+                outcome,
+                d.mean,
+                half_width=d.half,
+                seeds=n,
+                remark=remark,
+                margin=margin,
             )
 
         is_one_seed = self.one_seed(judge, n)

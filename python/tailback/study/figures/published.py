@@ -77,8 +77,8 @@ def said(study: Study, klass: str, measure: str, class_over: str | None = None) 
             if c.over is not None or c.class_over != class_over or c.average:
                 continue
             limits = c.limits()
-            low, high = (limits.low, limits.high) if c.published is None else (c.published, c.published)
-            if not (math.isfinite(low) and math.isfinite(high)):
+            lower, upper = (limits.low, limits.high) if c.published is None else (c.published, c.published)
+            if not (math.isfinite(lower) and math.isfinite(upper)):
                 continue
-            points += [PublishedPoint(c.runs, queue, c.where, low, high) for queue in each(c.of)]
+            points += [PublishedPoint(c.runs, queue, c.where, lower, upper) for queue in each(c.of)]
     return points

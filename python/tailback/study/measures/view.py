@@ -21,11 +21,11 @@ def written_out(names: Sequence[str]) -> list[str]:
     flows = []
     for name in names:
         group, _, last = name.rpartition(".")
-        low, dash, high = last.partition("-")
+        first_number, dash, last_number = last.partition("-")
         if not (group and dash):
             flows.append(name)
-        elif low.isdigit() and high.isdigit() and int(low) <= int(high):
-            flows += [f"{group}.{i}" for i in range(int(low), int(high) + 1)]
+        elif first_number.isdigit() and last_number.isdigit() and int(first_number) <= int(last_number):
+            flows += [f"{group}.{i}" for i in range(int(first_number), int(last_number) + 1)]
         else:
             raise ValueError(f'"{name}" is no range of flows: write GROUP.0-11')
     return flows

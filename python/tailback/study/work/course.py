@@ -219,14 +219,14 @@ class _Course:
             i = job_numbers[place]
             j = work.jobs[i]
             # A failed run is not stored: it is done again when the live runs are over, and has been counted.
-            counted = i in self.failed
+            is_failed = i in self.failed
             if tables.failure is not None:
                 self.failed[i] = f"{j.name}: {tables.failure}"
             else:
                 self.measured[i] = work.samples.take(j.view(Fresh(tables)), self.wanted.get(j.runs.name, []))
             # This is decided only when a run has ended. With one thread, a run that is stopped has then only just
             # begun.
-            return go_on(counted or self._ended(j)) and (self.lane.beside or not beside)
+            return go_on(is_failed or self._ended(j)) and (self.lane.beside or not beside)
 
         threads = self.beside if beside else self.threads
         errand = work.errand(lambda engine: go_on(self.state.under_way(engine)), threads)

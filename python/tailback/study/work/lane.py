@@ -87,24 +87,24 @@ class Lane:
 
     def _work(self) -> None:
         valid = not_valid = 0
-        for number in self._runs:
+        for job_number in self._runs:
             alone = self._alone.is_set()
             if not alone and not_valid >= max(MOST_NOT_VALID, valid + 1):
-                self._again.append(number)
-            elif self._one(number, TRIES if alone else 1, last=alone):
+                self._again.append(job_number)
+            elif self._one(job_number, TRIES if alone else 1, last=alone):
                 valid += 1
             else:
                 not_valid += 1
-                self._again.append(number)
+                self._again.append(job_number)
         self._beside_over.set()
         self._alone.wait()
-        for number in self._again:
-            self._one(number, TRIES, last=True)
+        for job_number in self._again:
+            self._one(job_number, TRIES, last=True)
 
     def _one(self, number: int, tries: int, last: bool) -> bool:
         """Do a run until it is valid, at most `tries` times. Returns whether the run has ended; with `last` it has
         always ended."""
-        why = ""
+        reason = ""
         for _ in range(tries):
             if self._stopped.is_set():
                 return True
@@ -112,7 +112,7 @@ class Lane:
             try:
                 answer = self._runs[number]()
             except NotValid as e:
-                why = str(e)
+                reason = str(e)
                 continue
             except NotMeasured as e:
                 self._ended.put(Ended(number, why=str(e)))
@@ -124,5 +124,5 @@ class Lane:
                 self._ended.put(Ended(number, answer, time.monotonic() - began))
             return True
         if last:
-            self._ended.put(Ended(number, why=f"the run was not valid in {tries} tries: {why}"))
+            self._ended.put(Ended(number, why=f"the run was not valid in {tries} tries: {reason}"))
         return last

@@ -109,10 +109,10 @@ class Work:
                     seed_counts.append(n)
                     runs_points.append((runs, point))
         self.plan = _core.Plan(points, seed_counts, None, [r.name for r, _ in runs_points])
-        for run in self.plan.runs(fingerprint.build()):
-            runs, point = runs_points[run["point"]]
+        for run_row in self.plan.runs(fingerprint.build()):
+            runs, point = runs_points[run_row["point"]]
             cost = self._cost(runs, _stored(point.labels))
-            self.jobs.append(Job(runs, point, run["seed"], run["key"], run["key"] in self.stored, cost))
+            self.jobs.append(Job(runs, point, run_row["seed"], run_row["key"], run_row["key"] in self.stored, cost))
         self.packets = len(self.jobs)
         self.jobs += arithmetic
         #: Jobs of later seeds, which are run only if a row needs them.
@@ -228,9 +228,9 @@ class Work:
 def _stored(labels: dict[str, str]) -> dict[str, str]:
     """A point's labels as in the tables. A label with the name of a column, such as an axis of flows, gets a prefix."""
     columns, stored_labels = {*_core.columns()}, {}
-    for label, value in labels.items():
+    for label, label_text in labels.items():
         name = label
         while name in columns or (name != label and name in labels):
             name = f"varied_{name}"
-        stored_labels[name] = value
+        stored_labels[name] = label_text
     return stored_labels

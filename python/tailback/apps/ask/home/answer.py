@@ -116,16 +116,16 @@ def answer(line: HomeLine, queues: Sequence[object] | None, trial: Trial, mine: 
     `RunError`."""
     length = None if trial.duration is None else parsed("duration", _core.parse_time, trial.duration)
     timeline(line, length)
-    now = None if mine is None else pasted.candidate(mine, line)
-    candidates = chosen(queues, line, now)
+    present_candidate = None if mine is None else pasted.candidate(mine, line)
+    candidates = chosen(queues, line, present_candidate)
     with shown(trial.progress) as tell:
         line = fitted(line, trial)
         times = timeline(line, length)
         trial_runs = _Tried(line, times, trial, candidates, tell)
         shares: dict[Share, list[HomeRun]] = {}
-        first = next((name for name, c in candidates.items() if c.kind and not c.follows), None)
-        asked = measures.asked(line)
-        seen: dict[str, list[HomeRun]] = {name: [] for name in candidates}
+        first_shaped = next((name for name, c in candidates.items() if c.kind and not c.follows), None)
+        asked_measures = measures.asked(line)
+        runs_by_queue: dict[str, list[HomeRun]] = {name: [] for name in candidates}
         latest: HomeComparison | None = None
 
         def settled() -> bool:
@@ -138,30 +138,30 @@ def answer(line: HomeLine, queues: Sequence[object] | None, trial: Trial, mine: 
 
         # On a varying line, a few seeds may all have drawn similar rates.
         every_seed = trial.sure or line.varies is not None
-        for done, more in refine.rounds(trial.replications, settled, sure=every_seed):
-            for name, runs in trial_runs.seeds(done, more).items():
-                seen[name] += runs
-            latest = trial_runs.answer(seen, asked)
-            if done == 0:
+        for done_seeds, more_seeds in refine.rounds(trial.replications, settled, sure=every_seed):
+            for name, runs in trial_runs.seeds(done_seeds, more_seeds).items():
+                runs_by_queue[name] += runs
+            latest = trial_runs.answer(runs_by_queue, asked_measures)
+            if done_seeds == 0:
                 trial_runs.course.announce(latest.best, times.duration_s)
             latest = heard(latest)
-            if done > 0 or line.asked_share or first is None:
+            if done_seeds > 0 or line.asked_share or first_shaped is None:
                 continue
             # The table of shares takes as long as a seed, so the first answer does not wait for it.
-            shares = trial_runs.shares_that_serve(first)
+            shares = trial_runs.shares_that_serve(first_shaped)
             trial_runs.course.others = 0
             serves = worth.chosen(line, shares)
             if serves != line.share:
                 line = replace(line, share=serves)
-                trial_runs = trial_runs.at(line, chosen(queues, line, now))
-                seen = trial_runs.seeds(0, more)
-                latest = heard(trial_runs.answer(seen, asked))
+                trial_runs = trial_runs.at(line, chosen(queues, line, present_candidate))
+                runs_by_queue = trial_runs.seeds(0, more_seeds)
+                latest = heard(trial_runs.answer(runs_by_queue, asked_measures))
         assert latest is not None
         if not shares and candidates[latest.best].kind and not candidates[latest.best].follows:
-            first, shares = latest.best, trial_runs.shares(latest.best)
+            first_shaped, shares = latest.best, trial_runs.shares(latest.best)
             shares[line.share] = list(latest.runs[latest.best][: trial_runs.share_seeds])
         trial_runs.store(latest)
-    return replace(latest, shares=dict(sorted(shares.items())), shares_of=first or "")
+    return replace(latest, shares=dict(sorted(shares.items())), shares_of=first_shaped or "")
 
 
 class _Tried:
@@ -254,17 +254,17 @@ class _Tried:
         """Runs so many seeds of each point. On a varying line each seed has its own scenario, since the seed draws the
         rate."""
         if self.line.varies is None:
-            one = [
+            fixed_points = [
                 ({"queue": name, "share": str(share)}, self._network(self.known[name], share, times, seed))
                 for name, share in points
             ]
-            return Plan(one, replications, seed)
-        drawn = [
+            return Plan(fixed_points, replications, seed)
+        drawn_points = [
             ({"queue": name, "share": str(share), "draw": str(s)}, self._network(self.known[name], share, times, s))
             for name, share in points
             for s in range(seed, seed + replications)
         ]
-        return Plan(drawn)
+        return Plan(drawn_points)
 
     def _folder(self, folder: str) -> Path | None:
         return None if self.trial.out is None else Path(self.trial.out) / folder

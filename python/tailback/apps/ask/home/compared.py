@@ -108,9 +108,9 @@ class HomeComparison(Answer[HomeMeasure]):
         return write(self, folder, kinds)
 
     def document(self) -> dict[str, Any]:
-        line, r = self.line, self.ranking
+        line, ranking = self.line, self.ranking
         # Runs at other shares have no phase with both loads.
-        shown_measures = [m for m in r.measures if not (m.both and BOTH in self.times)]
+        shown_measures = [m for m in ranking.measures if not (m.both and BOTH in self.times)]
         return {
             "command": self.command,
             "line": {
@@ -124,7 +124,7 @@ class HomeComparison(Answer[HomeMeasure]):
             "phases": [asdict(p) for p in self.times.phases],
             "duration_s": self.times.duration_s,
             "ranking": [
-                self._place(p.queue) | {"rank": p.rank, "better": p.better, "worse": p.worse} for p in r.places
+                self._place(p.queue) | {"rank": p.rank, "better": p.better, "worse": p.worse} for p in ranking.places
             ],
             "best": self.best,
             "shares_of": self.shares_of,

@@ -83,10 +83,10 @@ def check(answer: HomeComparison) -> str:
     if best == MODEM:
         return ""
     expectations = []
-    for measure, what in (("added_down_s", "a download"), ("added_up_s", "an upload")):
+    for measure, load in (("added_down_s", "a download"), ("added_up_s", "an upload")):
         if measure in answer.ranking.values and not math.isnan(answer.estimate(measure, best).mean):
             with_it, today = (summary.milliseconds(answer.estimate(measure, name)) for name in (best, MODEM))
-            expectations.append(f"{with_it} under {what} (with the modem alone {today})")
+            expectations.append(f"{with_it} under {load} (with the modem alone {today})")
     if not expectations:
         return ""
     return (

@@ -178,22 +178,24 @@ def question(
     variation = varying(varies, kind.name)
     rates = _rates(down, up, rtt, measured, line_framing, variation)
     _not_exchanged(rates, as_given)
-    who = _who(people, hosts, traffic, transfers)
+    line_users = _who(people, hosts, traffic, transfers)
     down_buffer, up_buffer = _buffers(modem, rates)
     limit = None if router is None else known_router(router)
     shaper_share = _shares(share, limit, rates)
     control = named("senders", "congestion", sender, "congestion control")
     load_source = "assumed" if rates.test is None or not _loads_measured(rates.test) else "fitted"
-    tried = {Share(s, s) for s in SHARES} if limit is None else {_capped(Share(s, s), limit, rates) for s in SHARES}
+    tried_shares = (
+        {Share(s, s) for s in SHARES} if limit is None else {_capped(Share(s, s), limit, rates) for s in SHARES}
+    )
     return HomeLine(
         down_bps=rates.down_bps,
         up_bps=rates.up_bps,
         rtt_s=rates.rtt_s,
-        hosts=who.hosts,
+        hosts=line_users.hosts,
         framing=line_framing,
-        traffic=who.kinds,
-        transfers=who.transfers,
-        readers=who.readers,
+        traffic=line_users.kinds,
+        transfers=line_users.transfers,
+        readers=line_users.readers,
         down_buffer=down_buffer,
         up_buffer=up_buffer,
         modem=load_source if modem is None else modem,
@@ -201,9 +203,9 @@ def question(
         ecn=marks.has_ecn(ecn, {control: control}),
         share=shaper_share,
         asked_share=share is not None,
-        shares=tuple(sorted({*tried, shaper_share})),
+        shares=tuple(sorted({*tried_shares, shaper_share})),
         varies=variation,
-        hosts_of=who.hosts_of,
+        hosts_of=line_users.hosts_of,
         people=people is not None,
         kind=kind.name,
         medium=kind.medium,
@@ -213,8 +215,8 @@ def question(
         vpn=_vpn(vpn),
         adapt=calls.control(
             adapt,
-            bool({"call", "video"} & set(who.kinds)),
-            min(rates.down_bps, rates.up_bps if "call" in who.kinds else rates.down_bps),
+            bool({"call", "video"} & set(line_users.kinds)),
+            min(rates.down_bps, rates.up_bps if "call" in line_users.kinds else rates.down_bps),
             "add call or video to --traffic, or calls or streams to --people",
         ),
     )
@@ -363,14 +365,14 @@ def _shares(text: str | None, limit: Router | None, rates: _Rates) -> Share:
     """The given share, or the first one of the answer's table; never more than the router can shape."""
     if text is None:
         return _capped(Share(MOST_SHARE, MOST_SHARE), limit, rates)
-    shared = Share(*(_share(part) for part in _of_both("share", text)))
-    if _capped(shared, limit, rates) != shared:
+    share_given = Share(*(_share(part) for part in _of_both("share", text)))
+    if _capped(share_given, limit, rates) != share_given:
         assert limit is not None
         raise LinkError(
             f"share = {text}: the router shapes {limit.most_bps / 1e6:g} Mb/s at most ({limit.source}); leave --share "
             "out, or give less"
         )
-    return shared
+    return share_given
 
 
 def _capped(share: Share, limit: Router | None, rates: _Rates) -> Share:
@@ -404,10 +406,10 @@ def _buffer(text: str, rate_bps: float, least: int = LEAST_MODEM_BYTES) -> int:
 
 def _of_both(option: str, text: str) -> tuple[str, str]:
     """A value for both directions, or one for down and one for up."""
-    parts = [part.strip() for part in text.split(",")]
-    if len(parts) > 2 or not all(parts):
+    texts = [part.strip() for part in text.split(",")]
+    if len(texts) > 2 or not all(texts):
         raise LinkError(f"{option} = {text}: give one value for both directions, or two: down,up")
-    return parts[0], parts[-1]
+    return texts[0], texts[-1]
 
 
 def _share(text: str) -> float:

@@ -130,11 +130,11 @@ class HomeRun:
     def game_late(self) -> float:
         """The share of a game's packets that are noticeably later than on the idle line, or lost."""
         idle = self.phases[phase.IDLE].game
-        seen = self.heaviest
-        if not seen.game_sent or not len(idle):
+        phase_run = self.heaviest
+        if not phase_run.game_sent or not len(idle):
             return math.nan
-        in_time = int((seen.game <= float(np.median(idle)) + LATE_S).sum())
-        return 1 - min(1.0, in_time / seen.game_sent)
+        in_time = int((phase_run.game <= float(np.median(idle)) + LATE_S).sum())
+        return 1 - min(1.0, in_time / phase_run.game_sent)
 
 
 @dataclass(frozen=True)
@@ -433,15 +433,15 @@ def runs_of(results: Any, line: HomeLine, times: Timeline) -> Iterator[tuple[Map
     """The row of each run in the table of runs, and its measures."""
     tables = {name: by_run(getattr(results, name)) for name in ("datagrams", "intervals", "pages", "playout")}
     trips = _round_trips(results.series)
-    known = groups(line, times)
+    flow_groups = groups(line, times)
     for row in results.runs.rows():
         if row["status"] != "done":
             continue
         mine = {name: rows.get(row["run"], []) for name, rows in tables.items()}
         series = trips.get(row["run"], {})
-        seen = {p.name: _phase_run(p, mine, series, known, times.duration_s) for p in times.phases}
+        phase_runs = {p.name: _phase_run(p, mine, series, flow_groups, times.duration_s) for p in times.phases}
         sent, probe = series.get(PROBE, NOTHING)
-        yield row, HomeRun(line, times, seen, sent, probe)
+        yield row, HomeRun(line, times, phase_runs, sent, probe)
 
 
 def _round_trips(series: Any) -> dict[int, dict[str, tuple[np.ndarray, np.ndarray]]]:

@@ -122,12 +122,12 @@ def _following(line: HomeLine, course: Sequence[Step], times: Timeline) -> dict[
     down, up = bounds(line)
     down_full = [(p.begins, p.ends) for p in times.loaded if p.down]
     up_full = [(p.begins, p.ends) for p in times.loaded if p.up]
-    ways = (
+    shaped_ways = (
         follow.Shaped(down, [(s.at_s, s.down_bps) for s in course], down_full, 8 * line.down_buffer),
         follow.Shaped(up, [(s.at_s, s.up_bps) for s in course], up_full, 8 * line.up_buffer),
     )
     packet_bits = 8 * line.framing.on_wire(line.packet)
-    found = follow.courses(ways, line.rtt_s, packet_bits, times.duration_s)
+    found = follow.courses(shaped_ways, line.rtt_s, packet_bits, times.duration_s)
     changes_made = {}
     for name, link, rates in zip(("shaper-down", "shaper-up"), (f"{SHAPER}.reverse", SHAPER), found, strict=True):
         change_times = [_time(t) for t, _ in rates]
@@ -294,10 +294,10 @@ def _call(line: HomeLine, host: str, phase: Phase, number: int) -> list[PhaseFlo
 
 def _both_ways(kind: str, host: str, phase: Phase, number: int, flows: Mapping[str, Any]) -> list[PhaseFlows]:
     """The same flows upwards and downwards."""
-    ways = (("up", host, WORLD), ("down", WORLD, host))
+    directions = (("up", host, WORLD), ("down", WORLD, host))
     return [
         PhaseFlows(kind, direction, phase.name, {"from": source, "to": target, **flows}, number=number)
-        for direction, source, target in ways
+        for direction, source, target in directions
     ]
 
 
@@ -361,12 +361,13 @@ def said(line: HomeLine) -> list[str]:
     }
     sentences = [f"{_hosts_text(hosts)}: {words[kind]}" for kind, hosts in line.hosts_of.items()]
     voices, games = hosts_by_kind.get("call", 0), hosts_by_kind.get("game", 0)
-    for way, rate, packet in (("down", line.down_bps, GAME_DOWN), ("up", line.up_bps, GAME_UP)):
-        streams = hosts_by_kind.get(STREAM, 0) if way == "down" and not line.adapt else 0
+    for direction, rate, packet in (("down", line.down_bps, GAME_DOWN), ("up", line.up_bps, GAME_UP)):
+        streams = hosts_by_kind.get(STREAM, 0) if direction == "down" and not line.adapt else 0
         needs = voices * CALL_BPS + streams * calls.MOST_BPS + games * 8 * packet * GAME_HZ
         if needs > 0.8 * rate:
             sentences.append(
-                f"calls, streams and games alone need {needs / 1e3:.0f} kb/s {way}, more than this line has to give"
+                f"calls, streams and games alone need {needs / 1e3:.0f} kb/s {direction}, more than this line has to "
+                "give"
             )
     return sentences
 

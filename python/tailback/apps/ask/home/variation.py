@@ -90,13 +90,13 @@ class Variation:
         if self.recordings is not None:
             return self._recorded(line, generator, duration_s)
         steps: list[Step] = []
-        at_s, first, places = 0.0, self.step_s * generator.random(), self._places(generator)
+        at_s, first_s, places = 0.0, self.step_s * generator.random(), self._places(generator)
         while at_s < duration_s:
             u = next(places)
             down, up = (r.least + u * (r.most - r.least) for r in (self.down, self.up))
             rates = (down, self._up(line, up)) if self.absolute else (down * line.down_bps, up * line.up_bps)
             steps.append(Step(at_s, *rates))
-            at_s = first + self.step_s * (len(steps) - 1)
+            at_s = first_s + self.step_s * (len(steps) - 1)
         return steps
 
     def _places(self, drawn: random.Random) -> Iterator[float]:
@@ -189,13 +189,13 @@ def varying(given: str | None, kind: str) -> Variation | None:
             f", the upload as in {recordings[1].name}" if len(recordings) > 1 else ""
         )
         span = Range(min(recordings[0].rates_bps), max(recordings[0].rates_bps))
-        both = (recordings[0], recordings[1] if len(recordings) > 1 else None)
+        both_recordings = (recordings[0], recordings[1] if len(recordings) > 1 else None)
         up_span = (
             Range(min(recordings[1].rates_bps), max(recordings[1].rates_bps))
             if len(recordings) > 1
             else Range(1.0, 1.0)
         )
-        return Variation(title, 0.0, span, up_span, absolute=True, recordings=both)
+        return Variation(title, 0.0, span, up_span, absolute=True, recordings=both_recordings)
     raise LinkError(f"varies = {given}: {_HINT}, with the columns time_s and rate_mbps, of the download and the upload")
 
 

@@ -77,13 +77,13 @@ def compare_queues(
     >>> sorted(row["queue"] for row in answer.to_dict()["ranking"])
     ['codel', 'droptail']
     """
-    for name, given, like in (
+    for name, names, like in (
         ("traffic", traffic, '"bulk"'),
         ("senders", senders, '"cubic"'),
         ("queues", queues, '"codel"'),
     ):
-        if given is not None:
-            check.several(name, given, like)
+        if names is not None:
+            check.several(name, names, like)
     if "congestion" in (tcp or {}):
         raise LinkError("tcp has `congestion`, which `senders` decides; give senders, and leave it out of tcp")
     replications, seed, jobs = check.replications(replications), check.seed(seed), check.jobs(jobs)
@@ -119,20 +119,23 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
         for load in loads:
             is_beside = load == measures.BESIDE
             table = scenario(asked, candidate.table(), times, is_beside, trial.tcp, candidate.switch)
-            made = load_scenario(table, name=f"compare, {name}")
-            points.append(({"queue": name, "load": load}, made))
+            loaded_scenario = load_scenario(table, name=f"compare, {name}")
+            points.append(({"queue": name, "load": load}, loaded_scenario))
             if load == measures.ALONE:
-                scenarios[name] = made
-    warned = dict.fromkeys(said for made in scenarios.values() for said in made.warnings)
-    unequal = [*among([({"queue": name}, made) for name, made in scenarios.items()]), *_other_buffers(chosen, asked)]
+                scenarios[name] = loaded_scenario
+    warned = dict.fromkeys(said for loaded_scenario in scenarios.values() for said in loaded_scenario.warnings)
+    unequal = [
+        *among([({"queue": name}, loaded_scenario) for name, loaded_scenario in scenarios.items()]),
+        *_other_buffers(chosen, asked),
+    ]
     asked = replace(asked, notes=(*warned, *unequal, *asked.notes))
     if trial.say is not None:
         least = trial.replications if trial.sure else min(refine.LEAST, trial.replications)
         trial.say(opening(asked, times, refine.said(least, trial.replications)))
     swept = {k: candidate.table() for k, candidate in _sweep(asked, trial).items()}
     sweep_points = [
-        ({"queue": _swept(k), "load": measures.ALONE}, load_scenario(made, name=f"compare, K = {k}"))
-        for k, made in ((k, scenario(asked, table, times, False, trial.tcp)) for k, table in swept.items())
+        ({"queue": _swept(k), "load": measures.ALONE}, load_scenario(loaded_scenario, name=f"compare, K = {k}"))
+        for k, loaded_scenario in ((k, scenario(asked, table, times, False, trial.tcp)) for k, table in swept.items())
     ]
     elsewhere = [name for name, candidate in chosen.items() if candidate.where]
     unplaced_queues = elsewhere if len(elsewhere) < len(chosen) else []
@@ -145,14 +148,14 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
         def settled() -> bool:
             return latest is not None and latest.ranking.first_is_clear()
 
-        for done, more in refine.rounds(trial.replications, settled, sure=trial.sure):
-            for name, runs_of in trial_runs.seeds(done, more).items():
+        for done_seeds, more_seeds in refine.rounds(trial.replications, settled, sure=trial.sure):
+            for name, runs_of in trial_runs.seeds(done_seeds, more_seeds).items():
                 runs_by_queue[name] += runs_of
             ranking = rank(runs_by_queue, judged_measures, asked, unplaced_queues)
-            seeds = tuple(range(trial.seed, trial.seed + done + more))
+            seeds = tuple(range(trial.seed, trial.seed + done_seeds + more_seeds))
             shown_runs = {name: list(runs_of) for name, runs_of in runs_by_queue.items()}
             latest = Comparison(ranking, seeds, asked, times, chosen, scenarios, shown_runs, trial.command)
-            if done == 0:
+            if done_seeds == 0:
                 trial_runs.course.announce(ranking.places[0].queue, times.duration_s)
             if trial.hear is not None:
                 trial.hear(latest)

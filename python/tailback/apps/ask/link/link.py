@@ -198,8 +198,8 @@ def link(
         names = names[:flows]
         stacks = {name: table for name, table in stacks.items() if name in names}
     size, unit, why = _buffer(buffer, rate_bps, max(rtts), packet_bytes, in_rack)
-    part = racks.static_part(rate_bps) if buffer is None else size
-    rack = racks.rack(rate_bps, max(rtts), packet_bytes, part) if in_rack else None
+    part_bytes = racks.static_part(rate_bps) if buffer is None else size
+    rack = racks.rack(rate_bps, max(rtts), packet_bytes, part_bytes) if in_rack else None
     if rack is not None and rack.threshold * packet_bytes >= size:
         notes.append(
             f"The buffer of {size} B holds no more than K = {rack.threshold} packets, so drops come before marks."

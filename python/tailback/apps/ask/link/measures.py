@@ -298,29 +298,29 @@ def views(results: Any, link: Link, duration_s: float) -> Mapping[str, list[Any]
     waits = _waits(results.series)
     nothing = np.empty(0), np.empty(0)
     run_of: dict[tuple[str, str, int], LinkRun] = {}
-    for run in runs:
-        n = run["run"]
-        line = next(row for row in rows_of["links"].get(n, []) if row["name"] == LINK)
-        groups = {row["group"]: row for row in rows_of["groups"].get(n, [])}
-        call = next((row for row in rows_of["datagrams"].get(n, []) if row["group"] == CALL), None)
-        videos = [row for row in rows_of["playout"].get(n, []) if row["group"] in (VIDEO, STREAM)]
+    for run_row in runs:
+        run_number = run_row["run"]
+        link_row = next(row for row in rows_of["links"].get(run_number, []) if row["name"] == LINK)
+        groups = {row["group"]: row for row in rows_of["groups"].get(run_number, [])}
+        call = next((row for row in rows_of["datagrams"].get(run_number, []) if row["group"] == CALL), None)
+        videos = [row for row in rows_of["playout"].get(run_number, []) if row["group"] in (VIDEO, STREAM)]
         video = min(videos, key=lambda row: row["shown_bps"], default=None)
-        sizes, times = transfers.get(n, nothing)
-        run_of[run["queue"], run["load"], run["seed"]] = LinkRun(
-            line,
+        sizes, times = transfers.get(run_number, nothing)
+        run_of[run_row["queue"], run_row["load"], run_row["seed"]] = LinkRun(
+            link_row,
             groups,
-            goodputs.get(n, {}),
+            goodputs.get(run_number, {}),
             call,
             video,
-            waits.get(n, nothing[0]),
+            waits.get(run_number, nothing[0]),
             sizes,
             times,
-            requests.get(n, nothing[0]),
+            requests.get(run_number, nothing[0]),
         )
     by_queue: dict[str, list[Seed]] = {}
-    for (queue, load, seed), run in run_of.items():
+    for (queue, load, seed), run_row in run_of.items():
         if load == ALONE:
-            by_queue.setdefault(queue, []).append(Seed(link, run, run_of.get((queue, BESIDE, seed))))
+            by_queue.setdefault(queue, []).append(Seed(link, run_row, run_of.get((queue, BESIDE, seed))))
     return by_queue
 
 

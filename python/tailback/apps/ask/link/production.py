@@ -101,10 +101,10 @@ def _asked(made: Candidate, link: Link) -> bool:
 
 
 def _times(size: Any, factor: int) -> str:
-    number, unit = _core.parse_size(str(size))
-    if number is None:
+    amount, unit = _core.parse_size(str(size))
+    if amount is None:
         return str(size)
-    return f"{factor * int(number)} packets" if unit == "packets" else f"{factor * int(number)}B"
+    return f"{factor * int(amount)} packets" if unit == "packets" else f"{factor * int(amount)}B"
 
 
 def _bucket(table: Mapping[str, Any], link: Link) -> Lines | None:
@@ -126,7 +126,10 @@ def _bucket(table: Mapping[str, Any], link: Link) -> Lines | None:
 def _framing(table: Mapping[str, Any]) -> tuple[Framing, str]:
     """A remark on the header that an Ethernet device counts and the simulator does not."""
     overhead, mpu = (_core.parse_bytes(str(table.get(key, "0B"))) for key in ("overhead", "mpu"))
-    line = Framing("", "", max(overhead, ETHERNET_HEADER), mpu, str(table.get("framing", "plain")), "", "")
+    plain_framing = Framing("", "", max(overhead, ETHERNET_HEADER), mpu, str(table.get("framing", "plain")), "", "")
     if overhead >= ETHERNET_HEADER:
-        return line, ""
-    return line, f"An Ethernet device counts {ETHERNET_HEADER} B of its header; the simulator counts {overhead} B."
+        return plain_framing, ""
+    return (
+        plain_framing,
+        f"An Ethernet device counts {ETHERNET_HEADER} B of its header; the simulator counts {overhead} B.",
+    )

@@ -75,11 +75,11 @@ def _in_memory(link: Link, inside: Candidate) -> Candidate:
     r = _rack(link)
     memory = {"buffer": f"{r.memory_bytes}B", "alpha": r.alpha}
     own = tuple(s for s in inside.settings if s.name != "buffer")
-    why = (
+    reason = (
         f"a queue may take {r.alpha:g} times what is free of the switch's {r.memory_bytes / 1e6:.3g} MB (Choudhury and "
         "Hahne 1998)"
     )
-    shared = Setting("buffer", "unlimited", why)
+    shared = Setting("buffer", "unlimited", reason)
     return Candidate(inside.name, (shared, *own), None, "A switch has such a memory; Linux does not.", switch=memory)
 
 

@@ -81,7 +81,7 @@ def scenario(
     starts = {"kind": "uniform", "to": _time(min(apart, times.warmup_s / 2))}
     # The link's own delay is within the shortest round trip; the rest is on the hosts' lines.
     delay = link.shortest_rtt_s / 4
-    line = {
+    link_keys = {
         "from": "left",
         "to": "right",
         "rate": f"{link.rate_bps:.0f}bps",
@@ -134,7 +134,7 @@ def scenario(
         "duration": _time(times.duration_s),
         "warmup": _time(times.warmup_s),
         "marking": link.ecn,
-        "link": {LINK: line},
+        "link": {LINK: link_keys},
     }
     if not beside:
         # The waits are recorded once, as late as a time step can be.
@@ -143,7 +143,7 @@ def scenario(
     if flows:
         document["flows"] = flows
     if switch:
-        document["switch"] = {line["from"]: dict(switch)}
+        document["switch"] = {link_keys["from"]: dict(switch)}
     control = link.controls.get(link.of_sessions, link.of_sessions)
     sessions = _sessions(link, times, {**sender, "connection": "two-way", "congestion": control})
     if sessions:

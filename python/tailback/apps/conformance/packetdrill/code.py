@@ -53,10 +53,10 @@ def evaluate(expr: Any, of: Callable[[str], int], line: int) -> int:
         return _ONE[operator](values[0])
     if operator in ("/", "//", "%") and values[1] == 0:
         raise Refused(line, operator, "this divides by 0")
-    value = _TWO[operator](*values)
-    if abs(value) > _MOST:
+    result = _TWO[operator](*values)
+    if abs(result) > _MOST:
         raise Refused(line, operator, "this number is too large")
-    return value
+    return result
 
 
 def names(expr: Any) -> list[str]:

@@ -147,11 +147,11 @@ class KernelHost:
     def _sent(self, now: int, p: packets.FromKernel) -> SentPacket:
         if "syn" in p.flags and self._own_first is None:
             self._own_first, self._ports = p.seq, (p.ports[1], p.ports[0])
-        first = self._own_first or 0
+        first_seq = self._own_first or 0
         return SentPacket(
             now,
             "".join(letter for letter, name in capture.FLAGS.items() if name in p.flags),
-            (p.seq - first) & _MASK,
+            (p.seq - first_seq) & _MASK,
             p.payload,
             (p.ack - _FIRST) & _MASK if "ack" in p.flags else None,
             p.ecn,
@@ -164,20 +164,20 @@ class KernelHost:
         )
 
     def arrive(self, packet: Packet, echo: int | None) -> None:
-        first = self._own_first or 0
-        data = packets.write(
+        first_seq = self._own_first or 0
+        packet_bytes = packets.write(
             packets.ToKernel(
                 capture.REMOTE, capture.LOCAL, self._ports, (_FIRST + packet.seq) & _MASK,
-                0 if packet.ack is None else (first + packet.ack) & _MASK, capture.names_of_flags(packet.flags),
+                0 if packet.ack is None else (first_seq + packet.ack) & _MASK, capture.names_of_flags(packet.flags),
                 window=0 if packet.window is None else packet.window & 0xFFFF,
                 mss=packet.mss, sack_permitted=packet.sack_permitted, scale=packet.scale,
                 stamps=None if packet.stamps is None else (packet.stamps[0], (echo or 0) & _MASK),
-                blocks=[((first + a) & _MASK, (first + b) & _MASK) for a, b in packet.sack],
+                blocks=[((first_seq + a) & _MASK, (first_seq + b) & _MASK) for a, b in packet.sack],
                 payload=packet.payload, ecn=packet.ecn or "not-ect", counts=packet.counts,
             )
         )  # fmt: skip
-        self.frames.append((self.now_ns, data, ""))
-        os.write(self._device, data)
+        self.frames.append((self.now_ns, packet_bytes, ""))
+        os.write(self._device, packet_bytes)
 
     def call(self, call: Call) -> Returned | None:
         return self._sockets.call(call)

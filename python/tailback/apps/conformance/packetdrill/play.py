@@ -248,11 +248,11 @@ class Player:
                 f"{call.name}(...) = {_text(call.result)} {error}".strip(),
                 f"it returned {returned_text}",
             )
-        for place, value in returned.out.items():
+        for place, out_value in returned.out.items():
             argument = call.arguments[place] if place < len(call.arguments) else None
             asked = argument[0] if isinstance(argument, list) and argument else argument
-            if isinstance(asked, int) and asked != value:
-                raise Differs(step, step.line, f"{call.name}(...) giving {asked}", f"it gave {value}")
+            if isinstance(asked, int) and asked != out_value:
+                raise Differs(step, step.line, f"{call.name}(...) giving {asked}", f"it gave {out_value}")
 
     # ---- segments
 
@@ -353,27 +353,27 @@ class Player:
     # ---- code
 
     def _run_code(self, step: Step) -> None:
-        info = {_INFO + name: value for name, value in self.subject.info().items()}
+        infos = {_INFO + name: value for name, value in self.subject.info().items()}
 
         def of(name: str) -> int:
-            if name in info:
-                return info[name]
+            if name in infos:
+                return infos[name]
             if name in self.names:
                 return self.names[name]
             what = "this subject does not show it" if name.startswith(_INFO) else "this name has no value"
-            raise Refused(line, name, what)
+            raise Refused(line_number, name, what)
 
         for statement in step.code or []:
-            line = statement.line
+            line_number = statement.line
             if statement.value is None:
                 continue
             if statement.name:
-                self.names[statement.name] = evaluate(statement.value, of, line)
+                self.names[statement.name] = evaluate(statement.value, of, line_number)
                 continue
             readings = ", ".join(f"{n} = {of(n)}" for n in names(statement.value) if n.startswith(_INFO))
-            self._see(line, readings)
-            if not evaluate(statement.value, of, line):
-                raise Differs(step, line, statement.text, readings or "it does not hold")
+            self._see(line_number, readings)
+            if not evaluate(statement.value, of, line_number):
+                raise Differs(step, line_number, statement.text, readings or "it does not hold")
 
 
 def shown_packet(p: Packet) -> str:

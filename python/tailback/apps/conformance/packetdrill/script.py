@@ -160,10 +160,10 @@ class Script:
     def _whole(self, name: str, otherwise: int, most: int) -> int:
         if name not in self.options:
             return otherwise
-        line, value = self.options[name]
-        if not value.isdecimal() or len(value) > 18 or int(value) > most:
-            raise Refused(line, f"--{name}={value}"[:60], f"write a whole number from 0 to {most}")
-        return int(value)
+        line, option_text = self.options[name]
+        if not option_text.isdecimal() or len(option_text) > 18 or int(option_text) > most:
+            raise Refused(line, f"--{name}={option_text}"[:60], f"write a whole number from 0 to {most}")
+        return int(option_text)
 
     def packets(self) -> Iterator[tuple[Step, Packet, bool]]:
         """Segments with their steps, and whether each arrives."""

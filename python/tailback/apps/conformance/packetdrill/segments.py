@@ -92,8 +92,8 @@ def runs(sent: Sequence[SentPacket], push: bool) -> list[tuple[str, int]]:
 def difference(want: Packet, pieces: Sequence[SentPacket], compares: Compares) -> str:
     """The difference between one expected segment and the sent segments with the same bytes; empty if they are
     equal."""
-    first, last = pieces[0], pieces[-1]
-    got = set(first.flags) - {"P", "F"} | set(last.flags) & {"P", "F"}
+    first_piece, last = pieces[0], pieces[-1]
+    got = set(first_piece.flags) - {"P", "F"} | set(last.flags) & {"P", "F"}
     wanted_flags = set(want.flags)
     if not compares.push:
         got, wanted_flags = got - {"P"}, wanted_flags - {"P"}
@@ -103,13 +103,13 @@ def difference(want: Packet, pieces: Sequence[SentPacket], compares: Compares) -
             [f"it has {extra_flags} in addition"] * (got > wanted_flags or extra_flags != "-")
             + [f"{missing_flags} is missing"] * (missing_flags != "-")
         )
-    if want.ack is not None and want.ack != first.ack:
-        return f"it acknowledges {first.ack}"
-    if want.ecn and want.ecn != first.ecn and not (want.ecn == "ect01" and first.ecn in ("ect0", "ect1")):
-        return f"its ECN field is {first.ecn}"
-    if compares.window and want.window is not None and want.window != first.window:
-        return f"its window is {first.window}"
-    return "" if want.any_options else _options(want, first, compares)
+    if want.ack is not None and want.ack != first_piece.ack:
+        return f"it acknowledges {first_piece.ack}"
+    if want.ecn and want.ecn != first_piece.ecn and not (want.ecn == "ect01" and first_piece.ecn in ("ect0", "ect1")):
+        return f"its ECN field is {first_piece.ecn}"
+    if compares.window and want.window is not None and want.window != first_piece.window:
+        return f"its window is {first_piece.window}"
+    return "" if want.any_options else _options(want, first_piece, compares)
 
 
 def _options(want: Packet, first: SentPacket, compares: Compares) -> str:

@@ -72,16 +72,16 @@ class Sockets:
         kinds = flat_names(call)
         if "SOCK_STREAM" not in kinds:
             raise Refused(0, call.name, "only sockets of TCP are played (SOCK_STREAM)")
-        s = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         line, name = self.control
         try:
-            s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
         except OSError as e:
             raise Refused(line, name[:60], f"this kernel has no such congestion control ({e.strerror})") from None
         if self.paced:
             # Any limit makes the kernel pace a connection by its own rate.
-            s.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, struct.pack("Q", _FASTEST))
-        self._keep(result_of(call), s, "SOCK_NONBLOCK" not in kinds)
+            sock.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, struct.pack("Q", _FASTEST))
+        self._keep(result_of(call), sock, "SOCK_NONBLOCK" not in kinds)
         return Returned(result_of(call))
 
     def _bind(self, call: Call) -> Returned:
@@ -108,13 +108,13 @@ class Sockets:
         return Returned(result_of(call))
 
     def _write(self, call: Call) -> Returned | None:
-        s, total = self._of(call), number_at(call, 2)
+        sock, total = self._of(call), number_at(call, 2)
         flags = _bits(call, 3)
         bytes_done = self._doing[1] if self._doing and self._doing[0] is call else 0
         waits = self._waits[number_at(call, 0)] and not flags & socket.MSG_DONTWAIT
         while True:
             try:
-                bytes_done += s.send(bytes(min(total - bytes_done, _SENT_AT_ONCE)), flags | socket.MSG_NOSIGNAL)
+                bytes_done += sock.send(bytes(min(total - bytes_done, _SENT_AT_ONCE)), flags | socket.MSG_NOSIGNAL)
             except BlockingIOError:
                 if waits:
                     self._doing = (call, bytes_done)
@@ -141,10 +141,10 @@ class Sockets:
         return Returned(0)
 
     def _fcntl(self, call: Call) -> Returned:
-        number, asked = number_at(call, 0), call.arguments[1] if len(call.arguments) > 1 else ()
+        descriptor, asked = number_at(call, 0), call.arguments[1] if len(call.arguments) > 1 else ()
         self._of(call)
         if asked == ("F_SETFL",):
-            self._waits[number] = "O_NONBLOCK" not in flat_names(call)
+            self._waits[descriptor] = "O_NONBLOCK" not in flat_names(call)
         # The flags of a socket are shown as the script has set them.
         return Returned(result_of(call))
 

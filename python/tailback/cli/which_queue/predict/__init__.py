@@ -190,11 +190,11 @@ def _print_json(model: str, found: Sequence[TailDrop | Qsdrr], series: bool) -> 
 
 def _print_series(models: Sequence[TailDrop | Qsdrr]) -> None:
     for m in models:
-        line = m.level()
-        if line is None:
+        level = m.level()
+        if level is None:
             continue
         click.echo(f"\nbuffer {m.buffer_packets:g} packets: time (s), queue (packets)")
-        print_table([(f"{t:.4f}", f"{q:.1f}") for t, q in zip(*line, strict=True)])
+        print_table([(f"{t:.4f}", f"{q:.1f}") for t, q in zip(*level, strict=True)])
 
 
 @predict.command("memory")

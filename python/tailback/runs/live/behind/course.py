@@ -148,10 +148,10 @@ class _Course:
                 "(apt-get install passt), or run with sudo"
             )
             return
-        way = userspace.start(name, pid)
-        stack.callback(way.end)
+        way_out = userspace.start(name, pid)
+        stack.callback(way_out.end)
         self.way = name
-        self.notes.append(way.not_real)
+        self.notes.append(way_out.not_real)
         _order(self.far, commands=[(["nft", "-f", "-"], userspace.TABLE)])
         self.no_six = "" if ways.six and name == "pasta" else self.no_six
 

@@ -149,13 +149,13 @@ def of_options(asked: LineAsked) -> dict[str, Any]:
     buffers = _pair("--modem", modem) if modem else ()
     for text in buffers:
         _buffer(text, 1.0)
-    down, up = _rate("--down", asked.down, asked.trace_down), _rate("--up", asked.up, asked.trace_up)
-    link: dict[str, Any] = {"from": INSIDE, "to": OUTSIDE, "rate": f"{up}bps", "reverse_rate": f"{down}bps"}
+    down_bps, up_bps = _rate("--down", asked.down, asked.trace_down), _rate("--up", asked.up, asked.trace_up)
+    link: dict[str, Any] = {"from": INSIDE, "to": OUTSIDE, "rate": f"{up_bps}bps", "reverse_rate": f"{down_bps}bps"}
     link["delay"] = f"{round(rtt * 1e9) // 2}ns"
     links = {LINK: link}
     if buffers:
         of_down, of_up = buffers
-        for key, text, rate in (("queue", of_up, up), ("reverse_queue", of_down, down)):
+        for key, text, rate in (("queue", of_up, up_bps), ("reverse_queue", of_down, down_bps)):
             link[key] = {"kind": "droptail", "buffer": _buffer(text, rate)}
     if asked.queue and not modem:
         link["queue"] = _queue(asked.queue)
@@ -165,7 +165,7 @@ def of_options(asked: LineAsked) -> dict[str, Any]:
                 "--queue before a --modem is a shaper with a rate of its own; leave --modem or the traces out"
             )
         link["from"] = "modem"
-        rates = {"rate": f"{round(up * SHAPED)}bps", "reverse_rate": f"{round(down * SHAPED)}bps"}
+        rates = {"rate": f"{round(up_bps * SHAPED)}bps", "reverse_rate": f"{round(down_bps * SHAPED)}bps"}
         shaper = {"from": INSIDE, "to": "modem", **rates, "delay": "0s", "queue": _queue(asked.queue)}
         links = {"shaper": shaper, LINK: link}
     for key, probability in zip(("reverse_impair", "impair"), losses, strict=False):
@@ -235,15 +235,15 @@ def _assumed(asked: LineAsked) -> list[str]:
         return []
     buffers = _pair("--modem", asked.modem or ASSUMED_MODEM)
     sentences = []
-    for way, buffer, rate, trace in (
+    for direction, buffer, rate, trace in (
         ("down", buffers[0], asked.down, asked.trace_down),
         ("up", buffers[1], asked.up, asked.trace_up),
     ):
         if rate is None and trace is not None and _bytes(buffer, 1.0)[1]:
             size = _buffer(buffer, _MAHIMAHI_BPS)
             sentences.append(
-                f"the buffer {way} is {size}, {buffer} at {_MAHIMAHI_BPS / 1e6:g} Mbps, as the usual rate of "
-                f"--trace-{way} is not given; give it with --{way}"
+                f"the buffer {direction} is {size}, {buffer} at {_MAHIMAHI_BPS / 1e6:g} Mbps, as the usual rate of "
+                f"--trace-{direction} is not given; give it with --{direction}"
             )
     return sentences
 

@@ -189,11 +189,11 @@ def _stage(parent: int, place: ProgramEnd, words: Sequence[str], settings: Launc
         channel.send(f"refused the program's namespaces cannot be made ({e.strerror or e})".encode())
         return
     alive, holds = os.pipe()
-    first = os.fork()
-    if first == 0:
+    first_pid = os.fork()
+    if first_pid == 0:
         os.close(holds)
         _first(alive, place, words, settings, channel)
-    os.waitpid(first, 0)
+    os.waitpid(first_pid, 0)
     os._exit(0)
 
 

@@ -132,13 +132,15 @@ class Uplink:
     def _claim(self, ways: WaysOut) -> Addresses:
         """The first prefix whose route the kernel accepts. Of two runs that begin at once, only one gets the route."""
         batch(up(self.name, f"mtu {self.mtu}"))
-        why = ""
+        reason = ""
         for a in ways.free():
-            why = _ip("route", "add", str(a.four), "via", a.of(a.UPLINK), "dev", self.name, "onlink")
-            if not why:
+            reason = _ip("route", "add", str(a.four), "via", a.of(a.UPLINK), "dev", self.name, "onlink")
+            if not reason:
                 batch([f"addr add {a.of(a.MACHINE)}/32 dev {self.name}", f"route add {a.of(a.UPLINK)} dev {self.name}"])
                 return a
-        raise Refused(f"`ip` adds no route for the way out: {why}; other runs may have taken what was free: try again")
+        raise Refused(
+            f"`ip` adds no route for the way out: {reason}; other runs may have taken what was free: try again"
+        )
 
     def _own_table(self, opened: list[str]) -> None:
         """Masquerade, let only answers in, and count the packets that the firewall of this machine lets through. If

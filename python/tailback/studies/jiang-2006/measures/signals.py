@@ -24,11 +24,11 @@ def delays(run: RunView) -> tuple[np.ndarray, int]:
     flows, times = log["flow"][here].astype(str), log["time_s"][here]
     waits: list[float] = []
     cuts = 0
-    for what in np.unique(s["what"][s["probe"] == "ssthresh"].astype(str)):
-        t, threshold = run.probe("ssthresh", what)
+    for flow_name in np.unique(s["what"][s["probe"] == "ssthresh"].astype(str)):
+        t, threshold = run.probe("ssthresh", flow_name)
         cuts_s = t[1:][np.diff(threshold) != 0]
         cuts_s = cuts_s[cuts_s >= float(run.options.get("from_s", 0.0))]
-        decisions = np.sort(times[flows == what.removeprefix("flows.")])
+        decisions = np.sort(times[flows == flow_name.removeprefix("flows.")])
         cuts += len(cuts_s)
         last = np.searchsorted(decisions, cuts_s - return_delay, side="right") - 1
         waits.extend((cuts_s - decisions[np.maximum(last, 0)])[last >= 0] if len(decisions) else [])

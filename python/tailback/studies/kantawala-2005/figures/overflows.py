@@ -68,7 +68,7 @@ def stacked_queues(d: Drawing) -> Drawn:
         ax.set_xlabel("time (s)")
         ax.grid(False, axis="y")
         marks = legend((instant, instant) for instant in d.output.get("published_overflows", ()))
-        handles = {"drop": drop_marks, **{f"overflow, {name}": instant for name, instant in marks.items()}}
+        handles = {"drop": drop_marks, **{f"overflow, {name}": mark for name, mark in marks.items()}}
         fig.legend(list(handles.values()), list(handles), loc="outside upper right", ncols=2)
         return fig
     return None
