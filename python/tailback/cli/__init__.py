@@ -22,7 +22,7 @@ PRINTED = {(): start_text, ("--version",): version_text, ("--help",): help_text,
 def main(args: list[str] | None = None) -> None:
     """Runs a command and exits with its status."""
     _search_less_for_cycles()
-    lost = _open_streams()
+    output_is_lost = _open_streams()
     sys.unraisablehook = _unraised
     for stream in (sys.stdout, sys.stderr):
         # A terminal that lacks a character shows a question mark instead of a traceback.
@@ -40,7 +40,7 @@ def main(args: list[str] | None = None) -> None:
         from tailback.cli.group import output_lost
 
         status = max(status, output_lost(e))
-    if lost:
+    if output_is_lost:
         from tailback.cli.errors import say
 
         say("error: the output cannot be written: standard output is closed")
@@ -78,11 +78,11 @@ def _open_streams() -> bool:
         except OSError:
             # The lowest free descriptor is the number of this stream.
             os.open(os.devnull, os.O_RDWR)
-    lost = sys.stdout is None
+    is_lost = sys.stdout is None
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - it stays open to the end
-    return lost
+    return is_lost
 
 
 def _status(args: list[str]) -> int:

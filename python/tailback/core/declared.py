@@ -132,19 +132,19 @@ def _said(kind: type[Table], table: Any, at: str, message: str, shared: Mapping[
 def _with_keys(kind: type[Table], table: Any, path: str) -> str:
     """The path of the wrong value with the user's own keys, for which msgspec writes `[...]`."""
     path_before, dots, path_after = path.partition("[...]")
-    around = _at(table, path_before)
-    if not dots or not isinstance(around, dict):
+    table_around = _at(table, path_before)
+    if not dots or not isinstance(table_around, dict):
         return path
-    for key in around:
-        alone = copy.deepcopy(table)
-        tested = _at(alone, path_before)
+    for key in table_around:
+        table_copy = copy.deepcopy(table)
+        tested = _at(table_copy, path_before)
         for other in [k for k in tested if k != key]:
             del tested[other]
         try:
-            msgspec.convert(alone, kind)
+            msgspec.convert(table_copy, kind)
         except msgspec.ValidationError as e:
             if "[...]" in str(e):
-                return _with_keys(kind, alone, f"{path_before}.{key}{path_after}")
+                return _with_keys(kind, table_copy, f"{path_before}.{key}{path_after}")
     return path
 
 

@@ -34,16 +34,16 @@ def mean(values: Iterable[float]) -> float:
 @checked
 def sd(values: Iterable[float]) -> float:
     """The sample standard deviation (n - 1); NaN for fewer than two values."""
-    x = [float(v) for v in values]
-    if len(x) < 2:
+    numbers = [float(v) for v in values]
+    if len(numbers) < 2:
         return math.nan
-    if not all(map(math.isfinite, x)):
+    if not all(map(math.isfinite, numbers)):
         return math.nan
-    if min(x) == max(x):
+    if min(numbers) == max(numbers):
         # Equal values have no spread, although the rounded mean may differ from them.
         return 0.0
-    m = mean(x)
-    return math.sqrt(math.fsum((v - m) ** 2 for v in x) / (len(x) - 1))
+    m = mean(numbers)
+    return math.sqrt(math.fsum((v - m) ** 2 for v in numbers) / (len(numbers) - 1))
 
 
 @checked

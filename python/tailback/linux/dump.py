@@ -124,21 +124,21 @@ def _looks_at(one: Filter, match: re.Match[str]) -> None:
 def _joined(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """The lines, with those joined again that a terminal or a mail has broken. A first line continues until a counter,
     a prompt or another first line begins."""
-    begun: tuple[int, str] | None = None
+    begun_line: tuple[int, str] | None = None
     for line_number, line in lines:
         line = line[:4000]
         starts = _HEAD.match(line) is not None
         goes_on = not starts and not _FILTER.fullmatch(line) and _GOES_ON.fullmatch(line)
-        if begun is not None and goes_on and len(begun[1]) < 4000:
-            begun = (begun[0], f"{begun[1]} {line}")
+        if begun_line is not None and goes_on and len(begun_line[1]) < 4000:
+            begun_line = (begun_line[0], f"{begun_line[1]} {line}")
             continue
-        if begun is not None:
-            yield begun
-        begun = (line_number, line) if starts else None
+        if begun_line is not None:
+            yield begun_line
+        begun_line = (line_number, line) if starts else None
         if not starts:
             yield line_number, line
-    if begun is not None:
-        yield begun
+    if begun_line is not None:
+        yield begun_line
 
 
 def _queue(line: int, head: re.Match[str]) -> Queue:

@@ -40,7 +40,7 @@ def lines(
     unsaid: list[str] = []
     remarks: list[str] = []
     filters: list[str] = []
-    inner = {c.get("parent") for c in classes}
+    inner_names = {c.get("parent") for c in classes}
     for c in classes:
         name, parent = names[c["name"]], names.get(str(c.get("parent")), TOP)
         own_rate = units.rate_text(_rate(c["rate"]))
@@ -48,7 +48,7 @@ def lines(
         rates += "".join(f" {k} {_bytes(c, k, 1600)}" for k in ("burst", "cburst"))
         rates += "".join(f" {k} {v}" for k, v in (("prio", c.get("prio")), ("quantum", _quantum(c))) if v is not None)
         commands.append(f"{head} parent {parent} classid {name} htb {rates} {framing.htb}")
-        if c["name"] in inner:
+        if c["name"] in inner_names:
             continue
         leaf = c.get("queue", table.get("queue", {"kind": of_words("pfifo", [])[0]}))
         leaf = {"kind": leaf} if isinstance(leaf, str) else dict(leaf)

@@ -57,13 +57,13 @@ def queue(given: Mapping[str, Any], rate_bps: float, marking: bool) -> Queue:
 
 def _around(given: Mapping[str, Any], rate_bps: float, marking: bool) -> Queue:
     """The discipline below the class that represents a scenario's `htb`."""
-    inner = given.get("queue", "droptail")
-    inner = {"kind": inner} if isinstance(inner, str) else inner
+    inner_queue = given.get("queue", "droptail")
+    inner_queue = {"kind": inner_queue} if isinstance(inner_queue, str) else inner_queue
     overhead, mpu = (_core.parse_bytes(str(given.get(key, "0B"))) for key in ("overhead", "mpu"))
     framing = Framing("", "", overhead, mpu, given.get("framing", "plain"), "", "", pppoe=True)
     rate_bps *= framing.rate_factor
     burst = max(_core.parse_bytes(str(given.get("burst", "1514B"))), FULL_PACKET)
-    written = _written(inner, Path(rate_bps, framing.shaped(1500), 0.1), marking)
+    written = _written(inner_queue, Path(rate_bps, framing.shaped(1500), 0.1), marking)
     return Queue(("htb", written.kind), written, True, (rate_bps, burst, framing.htb))
 
 

@@ -82,10 +82,10 @@ def sojourn_times(path: Path) -> tuple[float, float, str]:
     target = length / 20
     if path.least_s <= target:
         return target, length, f"{reason}; the target is a twentieth of it (section 4.4)"
-    least = path.least_s
+    least_s = path.least_s
     return (
-        least,
-        max(length + least - target, 2 * least),
+        least_s,
+        max(length + least_s - target, 2 * least_s),
         f"a packet takes {seconds(path.packet_s)} on this line: the target is one and a half, the interval longer by "
         "as much (RFC 8289 sections 4.3, 4.4)",
     )
@@ -212,13 +212,13 @@ def settings(
 def _red(path: Path, limit: int | None) -> tuple[Setting, ...]:
     min_threshold, max_threshold = thresholds(path, limit)
     packets, exponent = burst(min_threshold, weight(path))
-    half = f"half of what the line sends in 5 ms, at least 5 packets, at most a sixth of the buffer ({RED_SOURCE})"
+    half_text = f"half of what the line sends in 5 ms, at least 5 packets, at most a sixth of the buffer ({RED_SOURCE})"
     forgets = (
         f"the average forgets in a second, 1 - exp(-1/C) ({RED_SOURCE}): the power of two that Linux has for a burst "
         f"of {packets} packets"
     )
     return (
-        Setting("min_threshold", f"{min_threshold} packets", half),
+        Setting("min_threshold", f"{min_threshold} packets", half_text),
         Setting("max_threshold", f"{max_threshold} packets", f"three times that ({RED_SOURCE})"),
         Setting("weight_rule", "given", forgets),
         Setting("weight", 2.0**-exponent, forgets),

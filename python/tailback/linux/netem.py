@@ -149,13 +149,13 @@ def parse(words: Sequence[str]) -> Netem:
 
 def _check(made: Netem) -> None:
     """Refuses what `tc` refuses, and sets the gap as `tc` does for a share of reordered packets."""
-    lost = made.loss or made.gemodel is not None or made.states
+    has_loss = made.loss or made.gemodel is not None or made.states
     for is_wrong, problem, remedy in (
         (made.limit < 1, "limit 0 lets no packet pass", "give a number of packets"),
         (made.distribution and not made.jitter_s, "distribution without a jitter", "write delay 100ms 10ms"),
         (made.reorder and not made.delay_s, "reorder without a delay: nothing overtakes", "write delay, too"),
         (made.gap and not made.reorder, "gap without reorder", "write reorder 25% gap 5"),
-        (made.ecn and not lost, "ecn without a loss", "write loss, too"),
+        (made.ecn and not has_loss, "ecn without a loss", "write loss, too"),
     ):
         if is_wrong:
             raise TcError(f"netem: {problem}; {remedy}")
@@ -183,13 +183,13 @@ def as_command(words: Sequence[str]) -> list[str]:
             command_words.append(key[1])
         elif word == "rate" and words_left:
             command_words.append(words_left.pop(0))
-        names, absent = _NAMED.get(key, ({}, ""))
+        names, absent_word = _NAMED.get(key, ({}, ""))
         loss_values = dict(names)
         while len(words_left) > 1 and words_left[0] in names:
             name = words_left.pop(0)
             loss_values[name] = words_left.pop(0)
         if any(loss_values.values()):
-            command_words += [value or absent for value in loss_values.values()]
+            command_words += [value or absent_word for value in loss_values.values()]
     return command_words
 
 
@@ -270,12 +270,12 @@ def impairment(
 
 def _line(netem: Netem, leave: Callable[[str, str], None], header: int, table: Mapping[str, Any]) -> dict[str, Any]:
     """The rate, and the bytes that it counts for a packet."""
-    own, cell, cell_header = netem.overheads
+    own_overhead, cell, cell_header = netem.overheads
     if table.get("linklayer") in ("atm", "adsl") and not cell:
         cell, cell_header = _CELL, _CELL_HEADER
-    overhead = own + header + int(table.get("overhead", 0))
+    overhead = own_overhead + header + int(table.get("overhead", 0))
     if overhead < 0:
-        leave(f"overhead {own}", "a packet would be shorter than its IP packet")
+        leave(f"overhead {own_overhead}", "a packet would be shorter than its IP packet")
     line_keys: dict[str, Any] = {"rate": units.scenario_rate(netem.rate_bps or 0.0)}
     line_keys |= {"overhead": f"{overhead}B"} if overhead > 0 else {}
     line_keys |= {"cell_size": f"{cell}B"} if cell > 0 else {}

@@ -90,11 +90,11 @@ def _cake(setup: Setup) -> _Options:
     framing = setup.framing
     # For these the script adds `besteffort` and `wash`. Words of the options would follow these two and undo them.
     is_besteffort = setup.up.get("tins") == "besteffort"
-    squash = {
+    squashed_by = {
         "wash": bool(setup.down.get("wash")),
         "tins": setup.down.get("tins") == "besteffort" and not is_besteffort,
     }
-    of_script = tuple(name for name, squashed in squash.items() if squashed)
+    of_script = tuple(name for name, squashed in squashed_by.items() if squashed)
     down_words, up_words = setup.written("down", without=of_script, bare=True), setup.written("up", bare=True)
     cells = ("ptm",) if framing.cells == "ptm" else ()
     return [
@@ -102,8 +102,8 @@ def _cake(setup: Setup) -> _Options:
         ("qdisc", "cake"),
         ("script", "piece_of_cake.qos" if is_besteffort else "layer_cake.qos"),
         ("qdisc_advanced", "1"),
-        ("squash_dscp", f"{squash['wash']:d}"),
-        ("squash_ingress", f"{squash['tins']:d}"),
+        ("squash_dscp", f"{squashed_by['wash']:d}"),
+        ("squash_ingress", f"{squashed_by['tins']:d}"),
         ("ingress_ecn", "ECN"),
         ("egress_ecn", "ECN"),
         ("qdisc_really_really_advanced", "1"),

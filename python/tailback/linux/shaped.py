@@ -179,7 +179,7 @@ class _Walk:
             return
         leaf = next((c for c in leaves if c.handle == default_class), None)
         if leaf is None:
-            chosen = [c for c in leaves if c.handle in self.device.chosen]
+            chosen_leaves = [c for c in leaves if c.handle in self.device.chosen]
             if default_class or len(leaves) > 1:
                 reason = "no class has this name" if default_class else "htb lets packets without a class pass unshaped"
                 self.leave(
@@ -187,7 +187,7 @@ class _Walk:
                     f"{reason}; the first class that a filter chooses, or else the first class, stands for all",
                     one.line,
                 )
-            leaf = (chosen or leaves)[0]
+            leaf = (chosen_leaves or leaves)[0]
         if default_class:
             self.say(one.line, "packets without a filter", f"class {default_class}")
         for sibling in leaves:
@@ -229,13 +229,13 @@ class _Walk:
             # headers.
             if rate != rate_before or _headers(options) > _headers(size_options):
                 size_options = options
-        own = class_options[0][1]
-        if rate > own["rate"]:
-            what = f"rate {units.rate_text(own['rate'])} of class {leaf.handle}"
+        leaf_options = class_options[0][1]
+        if rate > leaf_options["rate"]:
+            what = f"rate {units.rate_text(leaf_options['rate'])} of class {leaf.handle}"
             self.leave(
                 what, f"other classes are idle here, so that this class has {units.scenario_rate(rate)}", leaf.line
             )
-        if "burst" not in own and "cburst" not in own:
+        if "burst" not in leaf_options and "cburst" not in leaf_options:
             self.say(leaf.line, "burst", f"assumed {burst} B: what tc gives with timers of high resolution")
         self.shape(leaf.line, rate, burst, size_options)
 

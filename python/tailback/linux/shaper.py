@@ -145,18 +145,18 @@ class Setup:
         up = direction == "up"
         settings = {k: v for k, v in (self.up if up else self.down).items() if k not in without}
         path = self.path(self.up_bps if up else self.down_bps)
-        behind: list[str] = []
+        framing_words: list[str] = []
         if self.form.shapes and not bare:
             framing_keys = self.framing.simulated()
             if any(settings.get(k, v) != v for k, v in framing_keys.items()):
                 settings = {**framing_keys, **settings}
             else:
                 settings = {k: v for k, v in settings.items() if k not in framing_keys}
-                behind = self.framing.cake.split()
+                framing_words = self.framing.cake.split()
             if self.form.has("rate"):
                 settings["rate"] = f"{path.rate_bps:.0f}bps"
         ecn = None if "ecn" in without else self.ecn
-        return words.write(self.form, settings, path, ecn=ecn, as_linux=True, behind=behind)
+        return words.write(self.form, settings, path, ecn=ecn, as_linux=True, behind=framing_words)
 
 
 @dataclass(frozen=True)

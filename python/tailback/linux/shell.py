@@ -85,20 +85,20 @@ def _logical(text: str) -> Iterator[tuple[int, str]]:
     physical_lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\N{NO-BREAK SPACE}", " ").split("\n")
     if len(physical_lines) > MOST_LINES:
         raise TcError(f"a paste of {len(physical_lines)} lines is too long; give at most {MOST_LINES}")
-    begun, first_number = "", 0
+    begun_line, first_number = "", 0
     for line_number, line in enumerate(physical_lines, 1):
         # A paste may have gained blanks behind the backslash.
         line = line.removeprefix("\ufeff").rstrip()
-        if len(begun) + len(line) > MOST_LETTERS:
+        if len(begun_line) + len(line) > MOST_LETTERS:
             raise TcError(f"line {line_number} has more than {MOST_LETTERS} characters; give one command a line")
         first_number = first_number or line_number
         if line.endswith("\\") and not line.lstrip().startswith("#"):
-            begun += line[:-1] + " "
+            begun_line += line[:-1] + " "
             continue
-        yield first_number, begun + (_SIGN.sub("", line) if begun and line.lstrip().startswith(">") else line)
-        begun, first_number = "", 0
-    if begun:
-        yield first_number, begun
+        yield first_number, begun_line + (_SIGN.sub("", line) if begun_line and line.lstrip().startswith(">") else line)
+        begun_line, first_number = "", 0
+    if begun_line:
+        yield first_number, begun_line
 
 
 def _begins(line: str) -> bool:
@@ -123,13 +123,13 @@ def _base(word: str) -> str:
 def _split(paste: Paste, number: int, line: str) -> Iterator[list[str]]:
     """The commands of a line, as words without quotes, with the values of variables."""
     words: list[str] = []
-    otherwise = False
+    after_or = False
     try:
         for word in _words(paste, line):
             if word is None or word is _ELSE:
-                if words and not (otherwise and _left_over(paste, number, words)):
+                if words and not (after_or and _left_over(paste, number, words)):
                     yield words
-                words, otherwise = [], word is _ELSE or (otherwise and not words)
+                words, after_or = [], word is _ELSE or (after_or and not words)
             elif words or not (assignment := _ASSIGNED.fullmatch(word)):
                 words.append(word)
             else:
@@ -138,7 +138,7 @@ def _split(paste: Paste, number: int, line: str) -> Iterator[list[str]]:
         if words and _command(words) is not None:
             paste.left.append((number, "a line of tc", str(e)))
         return
-    if words and not (otherwise and _left_over(paste, number, words)):
+    if words and not (after_or and _left_over(paste, number, words)):
         yield words
 
 
@@ -233,11 +233,11 @@ def _value(paste: Paste, line: str, at: int) -> tuple[str, int]:
         raise TcError("it needs what another command prints; write the value in its place")
     if line.startswith("${", at):
         end = line.find("}", at)
-        inside = line[at + 2 : end] if end > 0 else ""
-        variable = _NAME.match(inside)
+        expression = line[at + 2 : end] if end > 0 else ""
+        variable = _NAME.match(expression)
         if variable is None:
             raise TcError("${ has no name and no end; write the value in its place")
-        after_name = inside[variable.end() :]
+        after_name = expression[variable.end() :]
         default = re.fullmatch(r":?[-=](.*)", after_name, re.DOTALL)
         if variable[0] in paste.variables:
             return paste.variables[variable[0]], end + 1

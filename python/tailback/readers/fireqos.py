@@ -194,12 +194,12 @@ def lines(device: str, way: str, whole: Params, default: Params) -> list[str]:
     stab = " ".join(f"{k} {v}" for k, v in whole.stab.items())
     stab = f"stab {stab} " if "linklayer" in whole.stab else ""
     qdisc = default.qdisc or whole.qdisc or QDISC
-    least = f"htb rate {rate}kbit ceil {ceil}kbit quantum 1500"
+    htb_words = f"htb rate {rate}kbit ceil {ceil}kbit quantum 1500"
     commands = [
         *(intermediate(device, device_of_way) if way == "input" else ()),
         f"tc qdisc add dev {device_of_way} root handle 1: {stab}htb default {DEFAULT_CLASS}",
         f"tc class add dev {device_of_way} parent 1: classid 1:1 htb rate {rate_kbit}kbit quantum 1500",
-        f"tc class add dev {device_of_way} parent 1:1 classid 1:{DEFAULT_CLASS} {least}",
+        f"tc class add dev {device_of_way} parent 1:1 classid 1:{DEFAULT_CLASS} {htb_words}",
     ]
     if qdisc != "none":
         fair = " perturb 10 quantum 1500" if qdisc.startswith("sf") else ""

@@ -109,19 +109,21 @@ def read(given: Given) -> Reading:
         "starts within",
         f"{amount(length, 's')}" + (f": {amount(8 * total / length, 'bit/s')} offered" if length else ""),
     )
-    usable = len(hosts) <= _MOST_HOSTS and len(flow_list.pairs) <= _MOST_PAIRS
+    is_usable = len(hosts) <= _MOST_HOSTS and len(flow_list.pairs) <= _MOST_PAIRS
     steps: tuple[Next, ...] = (
         Next("tailback read FILE --write flows.toml", "write a scenario in which these flows begin at their times"),
         Next("tailback run flows.toml", "run it"),
     )
-    if not usable:
+    if not is_usable:
         steps = (
             Next(
                 "tailback read FILE", f"cut the list to {_MOST_PAIRS} pairs of {_MOST_HOSTS} hosts to write a scenario"
             ),
         )
     scenario_file = (
-        Written("a scenario in which these flows begin at their times", lambda: scenario(flow_list)) if usable else None
+        Written("a scenario in which these flows begin at their times", lambda: scenario(flow_list))
+        if is_usable
+        else None
     )
     return Reading(
         KIND, f"a list of {len(flows)} flows", tuple(notes.understood), notes.left, steps, flow_list, scenario_file

@@ -39,15 +39,15 @@ def _part(name: str, rows: list[tuple[str, str]], width: int) -> list[str]:
     if not rows:
         return []
     lines: list[str] = []
-    beside: list[list[str]] = []
+    cells: list[list[str]] = []
     for what, value_text in rows[:_MOST]:
         if len(what) <= _BESIDE:
-            beside.append([f"  {plain(what)}", value_text])
+            cells.append([f"  {plain(what)}", value_text])
             continue
         # A long name, such as a line of tc, is above its value, which then has the whole width.
-        lines += [*columns(beside, wrap=1, width=width), f"  {plain(what)}"]
+        lines += [*columns(cells, wrap=1, width=width), f"  {plain(what)}"]
         lines += columns([["     ", value_text]], wrap=1, width=width)
-        beside = []
-    lines += columns(beside, wrap=1, width=width)
+        cells = []
+    lines += columns(cells, wrap=1, width=width)
     more = [f"  and {len(rows) - _MOST} more; --json has all"] if len(rows) > _MOST else []
     return ["", f"{name}:", *lines, *more]

@@ -55,16 +55,16 @@ class Points:
         sizes: list[int] = [round(float(self.sizes[0]))] if self.shares[0] > 0 else []
         weights: list[float] = [float(self.shares[0])] if self.shares[0] > 0 else []
         for i, step in enumerate(np.diff(self.shares)):
-            least, most = float(self.sizes[i]), float(self.sizes[i + 1])
+            least_size, most_size = float(self.sizes[i]), float(self.sizes[i + 1])
             if step <= 0:
                 continue
             if self.alone:
-                sizes.append(max(1, round(most)))
+                sizes.append(max(1, round(most_size)))
                 weights.append(float(step))
                 continue
-            part_count = max(1, min(round(_POINTS / len(self.sizes)), int(most - least)))
+            part_count = max(1, min(round(_POINTS / len(self.sizes)), int(most_size - least_size)))
             for k in range(part_count):
-                sizes.append(max(1, round(least + (most - least) * (k + 0.5) / part_count)))
+                sizes.append(max(1, round(least_size + (most_size - least_size) * (k + 0.5) / part_count)))
                 weights.append(float(step) / part_count)
         return sizes, weights
 
@@ -129,7 +129,7 @@ def read(given: Given) -> Reading:
         Next("tailback read FILE --write sizes.toml", "write a scenario whose transfers have these sizes"),
         Next("tailback run sizes.toml", "run it"),
     )
-    usable = Written("a scenario whose transfers have these sizes", lambda: scenario(points_read))
+    scenario_file = Written("a scenario whose transfers have these sizes", lambda: scenario(points_read))
     return Reading(
         KIND,
         f"a distribution of sizes, {len(points_read.sizes)} points",
@@ -137,7 +137,7 @@ def read(given: Given) -> Reading:
         notes.left,
         steps,
         points_read,
-        usable,
+        scenario_file,
     )
 
 

@@ -259,7 +259,7 @@ def _ecn(qdisc: str, said: str) -> str:
 def _classes(block: Block, script: str, way: str, device: str, kbit: int, leaf: str) -> list[str]:
     """One class of htb, or three classes by marks. The download has three classes only if marks are kept."""
     has_three_classes = script == "simple" and (way == "e" or block["squash_ingress"] != "1")
-    burst, private = _burst(kbit), _private(block)
+    burst, private_words = _burst(kbit), _private(block)
     bucket = f"burst {burst} cburst {burst}"
     whole_rate = f"rate {kbit}kbit ceil {kbit}kbit {bucket}"
     if has_three_classes:
@@ -273,12 +273,12 @@ def _classes(block: Block, script: str, way: str, device: str, kbit: int, leaf: 
     default = rows[1 if has_three_classes else 0][0]
     lines = [
         _line(f"tc qdisc add dev {device} root handle 1:", _stab(block, False), f"htb default {default}"),
-        _line(f"tc class add dev {device} parent 1: classid 1:1 htb quantum {burst}", whole_rate, private),
+        _line(f"tc class add dev {device} parent 1: classid 1:1 htb quantum {burst}", whole_rate, private_words),
     ]
     for minor, words, quantum in rows:
         head = f"tc class add dev {device} parent 1:1 classid 1:{minor} htb quantum {burst}"
         extra = f"quantum {quantum}" if quantum and leaf.startswith(("fq_codel", "fq_pie")) else ""
-        lines.append(_line(head, words, private))
+        lines.append(_line(head, words, private_words))
         lines.append(_line(f"tc qdisc add dev {device} parent 1:{minor} handle {minor}0:", leaf, extra))
     return lines
 

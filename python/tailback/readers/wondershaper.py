@@ -53,11 +53,11 @@ def read(given: Given) -> Reading:
         if (call := _found(text[:400])) is None:
             continue
         words = [variables.get(w.strip("\"'${}"), w) for w in call[1].split()]
-        own = _arguments(words)
-        if own is None:
+        own_settings = _arguments(words)
+        if own_settings is None:
             shapers.leave(notes, "wondershaper", "it removes limits, or shows them", line_number)
         else:
-            settings, settings_line = own, line_number
+            settings, settings_line = own_settings, line_number
     if not settings:
         settings, settings_line = _presets(given)[0] or {}, _presets(given)[1]
     if not settings:

@@ -249,15 +249,15 @@ def execute(
     # ones are stored.
     out_folder = Path(out)
     out_folder.mkdir(parents=True, exist_ok=True)
-    lost = 0 if queues or scenario.controls else len(stored(out_folder) - {run["key"] for run in plan.runs()})
-    if lost:
-        runs = "1 run that is" if lost == 1 else f"{lost} runs that are"
+    lost_runs = 0 if queues or scenario.controls else len(stored(out_folder) - {run["key"] for run in plan.runs()})
+    if lost_runs:
+        runs = "1 run that is" if lost_runs == 1 else f"{lost_runs} runs that are"
         warn(f"{out_folder} holds {runs} not among these, and will be replaced")
     if not (out_folder / "runs.parquet").exists():
         manifest.write_scenario(out_folder, scenario)
     seeds = [run["seed"] for run in plan.runs()]
     about = manifest.about(scenario, seeds, queues or {}, command, units)
-    others: Literal["beside", "replace"] = "replace" if lost else "beside"
+    others: Literal["beside", "replace"] = "replace" if lost_runs else "beside"
     results = plan.execute(
         out_folder, jobs, progress, queues, queues_key, others=others, about=about, check_laws=check_laws
     )

@@ -120,10 +120,10 @@ class Table:
         label = max(len(p) for p, _, _ in self.rows)
         lead = label + GAP + len("published") + GAP
         wide = max(len(x) for _, theirs, ours in self.rows for x in [*(theirs or []), *ours, *self.sources]) + GAP
-        most = max(1, (width - lead) // wide)
+        columns_fitting = max(1, (width - lead) // wide)
         return "\n".join(
-            self._block(slice(start, start + most), several=len(self.sources) > most)
-            for start in range(0, len(self.sources), most)
+            self._block(slice(start, start + columns_fitting), several=len(self.sources) > columns_fitting)
+            for start in range(0, len(self.sources), columns_fitting)
         )
 
     def _block(self, part: slice, several: bool) -> str:

@@ -73,17 +73,17 @@ class Drawn:
     def _there(self, key: str, d: Drawing, number: int) -> bool:
         """Whether every file is unchanged since it was written under this key."""
         try:
-            for x in self.before[key]:
-                if not isinstance(x["caption"], str):
+            for figure in self.before[key]:
+                if not isinstance(figure["caption"], str):
                     return False
-                if not x["files"]:
+                if not figure["files"]:
                     continue
                 number += 1
                 paths = [p.relative_to(self.out).as_posix() for p in self._paths(d, number)]
                 # The file for small screens exists if the figure can be drawn narrow.
-                if list(x["files"]) not in (paths, paths[:-1]):
+                if list(figure["files"]) not in (paths, paths[:-1]):
                     return False
-                if any(sha256(self.out / f) != h for f, h in x["files"].items()):
+                if any(sha256(self.out / f) != h for f, h in figure["files"].items()):
                     return False
         except (OSError, KeyError, TypeError, AttributeError):
             return False

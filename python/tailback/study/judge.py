@@ -76,7 +76,7 @@ class Judge:
         if outcome == LEANS:
             part_text = f"holds {s.part}" if in_part and outcome_of(findings) == NO else part_of(findings)
         decided_findings = [f for f in findings if f.outcome != OPEN]
-        decisive = (
+        decisive_findings = (
             [f for f in decided_findings if f.outcome == NO]
             or [f for f in decided_findings if f.outcome == LEANS]
             or decided_findings
@@ -88,7 +88,7 @@ class Judge:
         remarks = [f"{left_out} of {len(findings)} checks were not run."] if decided_findings and left_out else []
         if one_seed_findings and not any(f.outcome == NO for f in decided_findings):
             # One seed gives no order. The finding is still reported, because it was measured.
-            decisive = one_seed_findings if not decided_findings else decisive
+            decisive_findings = one_seed_findings if not decided_findings else decisive_findings
             remarks.append(
                 f"{len(one_seed_findings)} of {len(findings)} checks ask for an order, and one seed gives none."
             )
@@ -107,9 +107,9 @@ class Judge:
             outcome=outcome,
             gate=s.gate,
             published=AS_STATED,
-            measured=measured_text(decisive),
+            measured=measured_text(decisive_findings),
             seeds=min((f.seeds for f in [*decided_findings, *one_seed_findings] if f.seeds), default=0),
-            tolerance="; ".join(dict.fromkeys(f.required for f in decisive[:3])),
+            tolerance="; ".join(dict.fromkeys(f.required for f in decisive_findings[:3])),
             explanation=s.explanation if outcome in (NO, LEANS) else "",
             note=note,
             checks=findings,

@@ -85,23 +85,28 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
     _replace(about.id, plan.disciplines, replacements)
     columns = Columns(plan.disciplines, plan.pairs, replacements)
     loaded_runs = {}
-    for k in bases_first(plan.runs):
-        loaded_runs[k] = read_runs(folder, plan.runs[k].file, k, inherit.runs_written(k, plan.runs), columns)
-    runs = {k: loaded_runs[k] for k in plan.runs}
+    for runs_name in bases_first(plan.runs):
+        loaded_runs[runs_name] = read_runs(
+            folder, plan.runs[runs_name].file, runs_name, inherit.runs_written(runs_name, plan.runs), columns
+        )
+    runs = {runs_name: loaded_runs[runs_name] for runs_name in plan.runs}
     code = own.code_of(folder)
     _computed(runs, code.package)
     if not plan.experiments:
         raise StudyError(f"{folder} has no experiment; add [[experiment]] with id, item, title and runs to its files")
     experiments = [
-        (e.file, _experiment(e.file, inherit.experiment(k, plan.experiments), runs, code.package))
-        for k, e in plan.experiments.items()
+        (
+            experiment.file,
+            _experiment(experiment.file, inherit.experiment(name, plan.experiments), runs, code.package),
+        )
+        for name, experiment in plan.experiments.items()
     ]
     source = _contents(folder, set(plan.experiments))
     if replacements:
-        experiments = [(file, e) for file, e in experiments if not e.variants]
+        experiments = [(file, experiment) for file, experiment in experiments if not experiment.variants]
     seen_names: set[str] = set()
-    for file, e in experiments:
-        for name_of in (e.id, *e.aliases):
+    for file, experiment in experiments:
+        for name_of in (experiment.id, *experiment.aliases):
             if name_of.lower() in seen_names:
                 raise StudyError(f"{file}: experiment {name_of} is declared twice")
             seen_names.add(name_of.lower())
@@ -113,8 +118,8 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
     _readings_of(statements, folder / "statements.toml")
     _points_of(statements, runs, folder / "statements.toml")
     rows_of = [p.id for _, p in published_numbers] + [s.id for s in statements if s.gate]
-    for file, e in experiments:
-        outputs.check_claims(file, e, [s.id for s in statements])
+    for file, experiment in experiments:
+        outputs.check_claims(file, experiment, [s.id for s in statements])
     return Study(
         id=about.id,
         path=folder,
@@ -122,7 +127,7 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
         code=code,
         disciplines=plan.disciplines,
         runs=runs,
-        experiments=[e for _, e in experiments],
+        experiments=[experiment for _, experiment in experiments],
         published=[p for _, p in published_numbers],
         statements=statements,
         chosen_after=_chosen(folder, rows_of),
@@ -139,10 +144,12 @@ def _contents(folder: Path, experiments: set[str]) -> list[Covered]:
         return []
     contents = read_table(ContentsFile, read_toml(file), file).contents
     for covered in contents:
-        lost = [x for x in covered.experiments if x not in experiments]
-        lost += [x for x in covered.files if not (folder / x).is_file()]
-        if lost:
-            raise StudyError(f'{file}: "{covered.part}" names {lost[0]}, which is no experiment or file of this study')
+        missing_names = [x for x in covered.experiments if x not in experiments]
+        missing_names += [x for x in covered.files if not (folder / x).is_file()]
+        if missing_names:
+            raise StudyError(
+                f'{file}: "{covered.part}" names {missing_names[0]}, which is no experiment or file of this study'
+            )
         if not (
             covered.experiments or covered.models or covered.files or covered.docs or covered.here or covered.missing
         ):
@@ -185,20 +192,20 @@ def _read_plan(folder: Path) -> _Plan:
             raise StudyError(f"{file}: [{kind}.{name}] is declared twice, here and in another file")
 
     for file, part in _parts(folder, "experiments", optional=False):
-        t = with_values(read_table(ExperimentsFile, part, file), file)
-        for k, v in t.discipline.items():
+        file_table = with_values(read_table(ExperimentsFile, part, file), file)
+        for k, v in file_table.discipline.items():
             once(file, "discipline", k, plan.disciplines)
             plan.disciplines[k] = read_table(Discipline, v, file, f"discipline.{k}")
-        for k, v in t.pair.items():
+        for k, v in file_table.pair.items():
             once(file, "pair", k, plan.pairs)
             own = {key: v[key] for key in ("title", "queue") if key in v}
             roles = {key: x for key, x in v.items() if key not in own}
             plan.pairs[k] = read_table(Pair, {**own, "roles": roles}, file, f"pair.{k}")
-        for k, v in t.runs.items():
+        for k, v in file_table.runs.items():
             once(file, "runs", k, plan.runs)
             safe_id(k, file, "the name of a set of runs")
             plan.runs[k] = inherit.Source(file, f"runs.{k}", v)
-        for i, e in enumerate(t.experiment):
+        for i, e in enumerate(file_table.experiment):
             name = str(e.get("id", f"{file.stem}, experiment[{i}]"))
             if name in plan.experiments:
                 raise StudyError(f"{file}: experiment {name} is declared twice")
@@ -263,18 +270,23 @@ def _readings_of(statements: list[Statement], file: Path) -> None:
 def _points_of(statements: list[Statement], runs: dict[str, Runs], file: Path) -> None:
     """Checks that each value in a check's condition is a label of its axis, because a check of no point would show
     nothing."""
-    for s in statements:
-        for c in (c for c in (*s.checks, *s.first, *s.part_checks) if isinstance(c, Measured)):
-            for name, wanted_label in c.where.items():
-                axis = next((a for a in runs[c.runs].axes if a.name == name), None)
+    for statement in statements:
+        for check in (
+            check
+            for check in (*statement.checks, *statement.first, *statement.part_checks)
+            if isinstance(check, Measured)
+        ):
+            for name, wanted_label in check.where.items():
+                axis = next((a for a in runs[check.runs].axes if a.name == name), None)
                 if axis is None or isinstance(wanted_label, dict):
                     continue
-                labels = runs[c.runs].all_labels(axis)
+                labels = runs[check.runs].all_labels(axis)
                 for x in wanted_label if isinstance(wanted_label, list) else [wanted_label]:
                     if str(x) not in labels:
                         choices = ", ".join(labels)
                         raise StudyError(
-                            f"{file}, {s.id}: where.{name} = {x}: runs.{c.runs} has no such point; it has {choices}"
+                            f"{file}, {statement.id}: where.{name} = {x}: runs.{check.runs} has no such point; it has "
+                            f"{choices}"
                         )
 
 

@@ -103,13 +103,13 @@ class Runs:
     def points(self, mode: str, chosen: list[dict[str, Any]] | None = None) -> list[Point]:
         """The points of the mode, in order: those that a condition in `chosen` selects, or all if it is None."""
         of_cases = {name for c in self.cases for name in c.labels}
-        free = [[a.point_of(mode, x) for x in a.labels(mode)] for a in self.axes if a.name not in of_cases]
+        free_axes = [[a.point_of(mode, x) for x in a.labels(mode)] for a in self.axes if a.name not in of_cases]
         cases_of_mode = [c for c in self.cases if mode in c.modes]
         if self.cases:
-            free.append([self._of_case(mode, c) for c in cases_of_mode])
+            free_axes.append([self._of_case(mode, c) for c in cases_of_mode])
         first_changes = [*(self.quick_set if mode == "quick" else ()), *self.set]
         points = []
-        for p in product(free):
+        for p in product(free_axes):
             labels = {a.name: p.labels[a.name] for a in self.axes}
             if chosen is None or any(matches(labels, w) for w in chosen):
                 user_changes = self.asked.get(tuple(labels.values()), ())

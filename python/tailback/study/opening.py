@@ -74,13 +74,13 @@ def _leaning(judged: Sequence[Verdict], claims: Sequence[str]) -> str:
 
 
 def _unmet(judged: Sequence[Verdict], claims: Sequence[str]) -> str:
-    unmet = [v for v in judged if v.outcome == NO]
-    if not unmet:
+    unmet_verdicts = [v for v in judged if v.outcome == NO]
+    if not unmet_verdicts:
         return "Nothing that could be decided is unmet."
-    chosen = _chosen(unmet, claims) or unmet[:1]
-    left = len(unmet) - len(chosen)
+    chosen_verdicts = _chosen(unmet_verdicts, claims) or unmet_verdicts[:1]
+    left = len(unmet_verdicts) - len(chosen_verdicts)
     rest = f"; {left} more {'are' if left > 1 else 'is'} unmet" if left else ""
-    return f"What does not: {_told(chosen)}{rest}."
+    return f"What does not: {_told(chosen_verdicts)}{rest}."
 
 
 def _chosen(rows: Sequence[Verdict], claims: Sequence[str]) -> list[Verdict]:
@@ -117,14 +117,15 @@ def _rests_on(verdicts: Sequence[Verdict]) -> str:
     one_seed_rows = [v for v in verdicts if any(c.remark.startswith(ONE_SEED) for c in v.checks)]
     undecided_count = sum(v.outcome == OPEN for v in one_seed_rows)
     rejudged_rows = [v for v in verdicts if v.words]
-    differ = sum(not v.first.startswith(v.outcome) for v in rejudged_rows)
+    differing_count = sum(not v.first.startswith(v.outcome) for v in rejudged_rows)
     compared_count = sum(not v.gate for v in verdicts)
     texts = [f"{len(one_seed_rows)} {'row rests' if len(one_seed_rows) == 1 else 'rows rest'} on one seed"]
     if undecided_count:
         texts[0] += f", of which {undecided_count} ask for an order that one seed cannot give"
     if rejudged_rows:
         texts.append(
-            f"{len(rejudged_rows)} were read anew after a look, of which {differ} come out otherwise by the first rule"
+            f"{len(rejudged_rows)} were read anew after a look, of which {differing_count} come out otherwise by the "
+            "first rule"
         )
     chosen = sum(bool(v.chosen) for v in verdicts)
     if chosen:

@@ -66,10 +66,10 @@ def _work(study: Study, e: Experiment, said: told.Told, folder: Path) -> tuple[S
     for seeds in (None, said.seeds or None):
         work = Work(study, [e], Repeat(said.mode, seeds, said.overrides), folder)
         work.settle(partial(unsettled, study))
-        ahead = work.estimate()
-        if ahead.stored == ahead.runs:
+        forecast = work.estimate()
+        if forecast.stored == forecast.runs:
             return study, work
-    lacks = ahead.runs - ahead.stored
+    lacks = forecast.runs - forecast.stored
     raise StudyError(
-        f"{lacks} of the {ahead.runs} runs of {e.id} are not stored in {folder}; `{said.command}` runs them"
+        f"{lacks} of the {forecast.runs} runs of {e.id} are not stored in {folder}; `{said.command}` runs them"
     )

@@ -56,30 +56,33 @@ def with_asked(study: Study, asked: Sequence[str], experiments: list[Experiment]
         if r.scenario is None:
             lines.append(f"--set changes nothing in {name}, which is computed without packets")
             continue
-        fixed_overrides = {o: f"its axis {axis} sets it" for o in asked if (axis := _axis_of(r, o)) is not None}
+        fixed_overrides = {
+            override: f"its axis {axis} sets it" for override in asked if (axis := _axis_of(r, override)) is not None
+        }
         points = {p.key: p for m in dict.fromkeys((mode, "quick")) for p in r.points(m)}
-        chosen = {p.key for p in r.points(mode, needed_runs[name])}
+        chosen_keys = {p.key for p in r.points(mode, needed_runs[name])}
         overrides_at: dict[tuple[str, ...], tuple[str, ...]] = {}
         missed_points = dict.fromkeys(asked, 0)
         for key, point in points.items():
-            wanted = [o for o in asked if o not in fixed_overrides]
+            wanted = [override for override in asked if override not in fixed_overrides]
             applied_overrides, errors = _there(as_text(r.scenario), point, wanted)
             overrides_at[key] = tuple(applied_overrides)
             refusals |= errors
-            if key in chosen:
+            if key in chosen_keys:
                 taken_overrides |= set(applied_overrides)
-                for o in asked:
-                    missed_points[o] += o not in applied_overrides
+                for override in asked:
+                    missed_points[override] += override not in applied_overrides
         runs[name] = replace(r, asked=overrides_at)
-        for o, n in missed_points.items():
+        for override, n in missed_points.items():
             if n:
-                where = "" if n == len(chosen) else f" at {n} of {len(chosen)} points"
+                where = "" if n == len(chosen_keys) else f" at {n} of {len(chosen_keys)} points"
                 lines.append(
-                    f"--set {o} is not applied to {name}{where}: {fixed_overrides.get(o, 'no such key there')}"
+                    f"--set {override} is not applied to {name}{where}: "
+                    f"{fixed_overrides.get(override, 'no such key there')}"
                 )
-    for o in asked:
-        if o not in taken_overrides:
-            raise refusals.get(o) or StudyError(f"--set {o} is applied nowhere: {'; '.join(lines)}")
+    for override in asked:
+        if override not in taken_overrides:
+            raise refusals.get(override) or StudyError(f"--set {override} is applied nowhere: {'; '.join(lines)}")
     return replace(study, runs=runs), lines
 
 
@@ -87,15 +90,15 @@ def _there(text: tuple[str, Kind, str], point: Point, asked: list[str]) -> tuple
     """The changes whose key this point's scenario has, and the errors of the others."""
     applied_overrides: list[str] = []
     errors: dict[str, Exception] = {}
-    for o in asked:
+    for override in asked:
         try:
-            _core.load(*text, [*point.overrides, *applied_overrides, o])
+            _core.load(*text, [*point.overrides, *applied_overrides, override])
         except _core.ScenarioError as e:
             # If a value contradicts another one, the next change may correct this. All changes together are read below.
             if all(p["code"] in _NOT_THERE for p in e.problems):
-                errors[o] = e
+                errors[override] = e
                 continue
-        applied_overrides.append(o)
+        applied_overrides.append(override)
     _core.load(*text, [*point.overrides, *applied_overrides])
     return applied_overrides, errors
 

@@ -56,7 +56,7 @@ def reproduce(
     ahead = work.estimate()
     if how.announce is not None:
         how.announce("; ".join(ahead.lines(how.jobs)))
-    samples, spent = course.run(work, wanted(study, experiments), how.progress, partial(unsettled, study))
+    samples, cost = course.run(work, wanted(study, experiments), how.progress, partial(unsettled, study))
     # Some rows may have needed more seeds than were announced.
     runs, reused_count = work.counted()
     verdicts = Judge(study, samples).all({e.id for e in experiments})
@@ -78,7 +78,7 @@ def reproduce(
         reused=reused_count,
         seeds=min(counts) if counts else 0,
         seconds=time.monotonic() - begin_s,
-        spent=spent,
+        spent=cost,
         stored_in=work.files(),
         failed=samples.failed,
     )
@@ -148,11 +148,11 @@ def _section(
     section["scenarios"] = list(dict.fromkeys(s.name for r in e.runs if (s := study.runs[r].scenario) is not None))
     if e.why_not:
         section["text"] = f"{e.text} Not yet possible: {e.why_not}".strip()
-    for o in e.output:
-        drawing = Drawing(study, e, o, mode, samples)
+    for output in e.output:
+        drawing = Drawing(study, e, output, mode, samples)
         written = len({t["file"] for t in section["tables"]})
-        if o["kind"] in TABLES:
-            section["tables"] += TABLES[o["kind"]](drawing, out, written)
+        if output["kind"] in TABLES:
+            section["tables"] += TABLES[output["kind"]](drawing, out, written)
             continue
         if before is None:
             continue
@@ -162,7 +162,7 @@ def _section(
             if x["files"]:
                 section["figures"].append({"caption": x["caption"], "files": list(x["files"])})
             else:
-                named = x["caption"] or o["kind"]
+                named = x["caption"] or output["kind"]
                 section["notes"].append(f"Not drawn ({named}): no point of it has a value in {mode}.")
     return section
 

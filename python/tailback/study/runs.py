@@ -31,17 +31,17 @@ def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], column
     A set that is `like` another one is already merged with it here.
     """
     place = f"runs.{name}"
-    t = read_table(RunsTable, table, file, place)
+    runs_table = read_table(RunsTable, table, file, place)
     scenario = None
-    if not t.compute:
-        scenario = folder / t.scenario
+    if not runs_table.compute:
+        scenario = folder / runs_table.scenario
         if not scenario.is_file():
             raise StudyError(
                 f"{file}, [{place}]: scenario {scenario} is not there as a file; name one beside the study"
             )
-    tables = {k: read_table(AxisTable, v, file, f"{place}.axis.{k}") for k, v in t.axis.items()}
+    tables = {k: read_table(AxisTable, v, file, f"{place}.axis.{k}") for k, v in runs_table.axis.items()}
     of_pairs = [a for a in tables.values() if a.pairs is not None]
-    case_tables = [read_table(CaseTable, c, file, f"{place}.case[{i}]") for i, c in enumerate(t.case)]
+    case_tables = [read_table(CaseTable, c, file, f"{place}.case[{i}]") for i, c in enumerate(runs_table.case)]
     cases_read = [_case(f"{file}, [{place}], case[{i}]", c, of_pairs, columns) for i, c in enumerate(case_tables)]
     axes = [_axis(f"{file}, [{place}], axis {k}", k, a, cases_read, columns) for k, a in tables.items()]
     for x in axes if scenario is not None else ():
@@ -55,33 +55,33 @@ def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], column
     contradiction = clash(axes)
     if contradiction is not None:
         raise StudyError(f"{file}, [{place}]: {contradiction}")
-    if wrong := [m for m, n in t.first_seeds.items() if not 2 <= n <= t.seeds.get(m, 0)]:
+    if wrong := [m for m, n in runs_table.first_seeds.items() if not 2 <= n <= runs_table.seeds.get(m, 0)]:
         raise StudyError(
-            f"{file}, [{place}]: first_seeds.{wrong[0]} = {t.first_seeds[wrong[0]]}; an interval takes at least 2 "
-            f"seeds, and there are {t.seeds.get(wrong[0], 0)}"
+            f"{file}, [{place}]: first_seeds.{wrong[0]} = {runs_table.first_seeds[wrong[0]]}; an interval takes at "
+            f"least 2 seeds, and there are {runs_table.seeds.get(wrong[0], 0)}"
         )
     cost: dict[str, float] = dict.fromkeys(MODES, 0.0)
-    if isinstance(t.cost_s, dict):
-        cost |= {str(m): x for m, x in t.cost_s.items()}
+    if isinstance(runs_table.cost_s, dict):
+        cost |= {str(m): x for m, x in runs_table.cost_s.items()}
     else:
-        cost = dict.fromkeys(MODES, t.cost_s)
+        cost = dict.fromkeys(MODES, runs_table.cost_s)
     return Runs(
         name=name,
         scenario=scenario,
-        compute=t.compute,
+        compute=runs_table.compute,
         axes=tuple(axes),
         cases=tuple(cases_read),
-        set=tuple(t.set),
-        quick_set=tuple(t.quick_set),
-        then=tuple(t.then),
-        seeds={str(m): n for m, n in t.seeds.items()},
-        first_seeds={str(m): n for m, n in t.first_seeds.items()},
-        fair_share_bps=_rate(t.fair_share),
-        link=t.link,
-        options=t.options,
+        set=tuple(runs_table.set),
+        quick_set=tuple(runs_table.quick_set),
+        then=tuple(runs_table.then),
+        seeds={str(m): n for m, n in runs_table.seeds.items()},
+        first_seeds={str(m): n for m, n in runs_table.first_seeds.items()},
+        fair_share_bps=_rate(runs_table.fair_share),
+        link=runs_table.link,
+        options=runs_table.options,
         cost_s=cost,
         file=str(file),
-        not_repeatable=t.not_repeatable,
+        not_repeatable=runs_table.not_repeatable,
     )
 
 

@@ -106,17 +106,17 @@ def opened(path: Path) -> Iterator[Path]:
 
 
 def _unpack(path: Path, into: Path) -> None:
-    most = MOST_UNPACKED * path.stat().st_size + MOST_SMALL
+    most_bytes = MOST_UNPACKED * path.stat().st_size + MOST_SMALL
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as z:
-            _within(path, sum(max(i.file_size, LEAST) for i in z.infolist()), most)
+            _within(path, sum(max(i.file_size, LEAST) for i in z.infolist()), most_bytes)
         shutil.unpack_archive(path, into, "zip")
     elif _is_tar(path):
         size = 0
         with tarfile.open(path) as t:
             for member in t:
                 size += max(member.size, LEAST)
-                _within(path, size, most)
+                _within(path, size, most_bytes)
                 t.extract(member, into, filter="data")
     else:
         raise StudyError(
@@ -167,13 +167,13 @@ def verify(folder: Path, p: BundledStudy, how: Repeat) -> Found:
     study, result, experiments = _begun(p)
     if not experiments:
         return result
-    theirs = folder / p.folder
+    their_folder = folder / p.folder
     with tempfile.TemporaryDirectory(prefix="tailback-verify-") as d:
-        ours = Path(d) / p.study
-        reproduce(study, experiments, _as_bundled(p, how), ours, command="verify")
-        _runs(ours / "runs", theirs / "runs", result)
-        _answers(ours / "runs", theirs / "runs", result)
-        _texts(ours, theirs, experiments, result)
+        our_folder = Path(d) / p.study
+        reproduce(study, experiments, _as_bundled(p, how), our_folder, command="verify")
+        _runs(our_folder / "runs", their_folder / "runs", result)
+        _answers(our_folder / "runs", their_folder / "runs", result)
+        _texts(our_folder, their_folder, experiments, result)
     return result
 
 
@@ -190,31 +190,31 @@ def look(folder: Path, p: BundledStudy, sample: Sample, how: Repeat) -> Found:
     study, result, experiments = _begun(p)
     if not experiments:
         return result
-    theirs = folder / p.folder
-    with tempfile.TemporaryDirectory(prefix="tailback-verify-") as d:
-        drawn_folder, made_again = Path(d) / "drawn", Path(d) / p.study
+    their_folder = folder / p.folder
+    with tempfile.TemporaryDirectory(prefix="tailback-verify-") as folder_name:
+        drawn_folder, made_again = Path(folder_name) / "drawn", Path(folder_name) / p.study
         how = _as_bundled(p, how)
         changed_study = with_asked(study, p.overrides, experiments, p.mode)[0] if p.overrides else study
-        bundled_work = Work(changed_study, experiments, how, theirs)
+        bundled_work = Work(changed_study, experiments, how, their_folder)
         bundled_work.settle(partial(unsettled, changed_study))
         needed_jobs = [i for i in range(len(bundled_work.jobs)) if i not in bundled_work.spare]
         result.of = len(needed_jobs)
-        missing_runs = _missing(bundled_work, theirs / "runs", needed_jobs)
+        missing_runs = _missing(bundled_work, their_folder / "runs", needed_jobs)
         work = Work(changed_study, experiments, how, drawn_folder)
         work.only(random.Random(f"{sample.seed} {p.study}").sample(needed_jobs, min(sample.runs, result.of)))
         # Every drawn run is done, also a run of a later seed that a row needed.
         work.spare.clear()
         course.run(work, {}, how.progress)
-        _runs(drawn_folder / "runs", theirs / "runs", result)
-        _answers(drawn_folder / "runs", theirs / "runs", result)
+        _runs(drawn_folder / "runs", their_folder / "runs", result)
+        _answers(drawn_folder / "runs", their_folder / "runs", result)
         if missing_runs:
             # Tables from some of the runs cannot equal those from all of them.
             result.differences += missing_runs
             return result
-        _fits(theirs / "runs", Path(d))
-        shutil.copytree(theirs / "runs", made_again / "runs", ignore=shutil.ignore_patterns("lock"))
+        _fits(their_folder / "runs", Path(folder_name))
+        shutil.copytree(their_folder / "runs", made_again / "runs", ignore=shutil.ignore_patterns("lock"))
         reproduce(study, experiments, replace(how, progress=None, announce=None), made_again, command="verify")
-        _texts(made_again, theirs, experiments, result)
+        _texts(made_again, their_folder, experiments, result)
     return result
 
 
@@ -225,11 +225,11 @@ def _fits(runs: Path, into: Path) -> None:
     for p in files:
         if not p.is_file():
             raise StudyError(f"{p} is no regular file; copy the bundle anew")
-    size, free = sum(p.stat().st_size for p in files), shutil.disk_usage(into).free
-    if size > free:
+    size, free_bytes = sum(p.stat().st_size for p in files), shutil.disk_usage(into).free
+    if size > free_bytes:
         raise StudyError(
-            f"a copy of {runs} takes {size / 1e9:.1f} GB, and {into.parent} has {free / 1e9:.1f} GB; set TMPDIR to a "
-            "folder with more room, or leave --sample out"
+            f"a copy of {runs} takes {size / 1e9:.1f} GB, and {into.parent} has {free_bytes / 1e9:.1f} GB; set TMPDIR "
+            "to a folder with more room, or leave --sample out"
         )
 
 
@@ -272,14 +272,14 @@ def _runs(ours: Path, theirs: Path, found: Found) -> None:
         return
     # Sets may share runs.
     runs = dict.fromkeys(r["key"] for r in _core.status(ours)["runs"] if r["stored"])
-    a, b = _core.StoredRuns(ours), _core.StoredRuns(theirs)
+    our_runs, their_runs = _core.StoredRuns(ours), _core.StoredRuns(theirs)
     for key in runs:
         found.runs += 1
-        if key not in b:
+        if key not in their_runs:
             found.differences.append(f"run {key} is incomplete in the bundle")
             continue
         for name in _core.TABLES[1:]:
-            x, y = a.table(key, name), b.table(key, name)
+            x, y = our_runs.table(key, name), their_runs.table(key, name)
             if table_digest(x) != table_digest(y):
                 found.differences.append(f"run {key}, table {name}: {_first(x, y)}")
 
@@ -323,25 +323,27 @@ def _answers(ours: Path, theirs: Path, found: Found) -> None:
 def _texts(ours: Path, theirs: Path, again: Sequence[Experiment], found: Found) -> None:
     """Compares verdicts, tables and scenarios."""
     ids = {e.id for e in again}
-    x, y = _json(ours / "study.json"), _json(theirs / "study.json")
-    if not isinstance(y, dict) or not all(_are_tables(y.get(key)) for key in ("sections", "verdicts")):
+    our_document, their_document = _json(ours / "study.json"), _json(theirs / "study.json")
+    if not isinstance(their_document, dict) or not all(
+        _are_tables(their_document.get(key)) for key in ("sections", "verdicts")
+    ):
         found.differences.append("study.json cannot be read")
         return
     # Rows of arithmetic belong to no experiment.
-    sections = [s for s in y.get("sections", []) if s.get("id") in ids]
-    left_out = {s.get("id") for s in y.get("sections", [])} - ids
-    rows = [v for v in y.get("verdicts", []) if v.get("experiment") not in left_out]
-    found.verdicts = len(x["verdicts"])
-    found.differences += _said("study.json: verdicts", x["verdicts"], rows)
-    found.differences += _said("study.json: sections", _plain(x["sections"]), _plain(sections))
+    sections = [s for s in their_document.get("sections", []) if s.get("id") in ids]
+    left_out = {s.get("id") for s in their_document.get("sections", [])} - ids
+    rows = [v for v in their_document.get("verdicts", []) if v.get("experiment") not in left_out]
+    found.verdicts = len(our_document["verdicts"])
+    found.differences += _said("study.json: verdicts", our_document["verdicts"], rows)
+    found.differences += _said("study.json: sections", _plain(our_document["sections"]), _plain(sections))
     skipped = {"command", "sections", "verdicts", *(WHOLE if left_out else ())}
-    rest = [{k: v for k, v in b.items() if k not in skipped} for b in (x, y)]
+    rest = [{k: v for k, v in b.items() if k not in skipped} for b in (our_document, their_document)]
     found.differences += _said("study.json", *rest)
     verdicts = _json(theirs / "verdicts.json")
     listed = verdicts.get("verdicts", []) if isinstance(verdicts, dict) else []
     listed = listed if _are_tables(listed) else []
     their_verdicts = [v for v in listed if v.get("experiment") not in left_out]
-    found.differences += _said("verdicts.json: verdicts", x["verdicts"], their_verdicts)
+    found.differences += _said("verdicts.json: verdicts", our_document["verdicts"], their_verdicts)
     column = [name for name, _ in COLUMNS].index("experiment")
     found.differences += _lines(
         ours, theirs, "verdicts.csv", lambda row: not left_out.intersection(row[column : column + 1])

@@ -85,26 +85,26 @@ def write(r: Reproduction, overrides: list[str], command: str) -> None:
 
 
 def _told(r: Reproduction, overrides: list[str], command: str) -> Told:
-    s = r.study
-    scenarios = dict.fromkeys(x.scenario for x in s.runs.values() if x.scenario)
+    study = r.study
+    scenarios = dict.fromkeys(x.scenario for x in study.runs.values() if x.scenario)
     return Told(
-        study=Said(**{k: getattr(s.about, k) for k in Said.__struct_fields__}),
-        setup=s.about.setup,
-        again=s.about.again,
+        study=Said(**{k: getattr(study.about, k) for k in Said.__struct_fields__}),
+        setup=study.about.setup,
+        again=study.about.again,
         mode=r.mode,
-        command=command or f"tailback reproduce {s.id} --{r.mode}",
+        command=command or f"tailback reproduce {study.id} --{r.mode}",
         experiments=[e.id for e in r.experiments],
         verdicts=r.verdicts,
         count=count(r.verdicts),
         kinds=kinds(r.verdicts),
-        opening=sentences(r.verdicts, s.about.claims),
+        opening=sentences(r.verdicts, study.about.claims),
         sections=r.sections,
         disciplines={
-            k: QueueText(title=s.discipline_title(k), queue=as_toml(v.queue)) for k, v in s.disciplines.items()
+            k: QueueText(title=study.discipline_title(k), queue=as_toml(v.queue)) for k, v in study.disciplines.items()
         },
         scenarios={p.name: p.read_text(encoding="utf-8") for p in scenarios},
-        parameters=parameters.rows(s) if s.pairs else [],
-        replaced={k: as_toml(v) for k, v in s.replaced.items()},
+        parameters=parameters.rows(study) if study.pairs else [],
+        replaced={k: as_toml(v) for k, v in study.replaced.items()},
         overrides=overrides,
         failed=r.failed,
         runs=r.runs,

@@ -36,11 +36,11 @@ def named(option: str, family: str, given: object, what: str) -> str:
             f"{option} = {class_shown(given)}: give the name of a {what}, or a table with `kind`; one that is written "
             "in Python is compared by running a network with each (tb.dumbbell(queue=...).run(), tb.compare)"
         )
-    meant = _core.models_meant(family, given)
-    if len(meant) == 1:
-        return meant[0]
-    if meant:
-        raise LinkError(f"{option} = {given}: this may be {' or '.join(meant)}; write one of them")
+    models_meant = _core.models_meant(family, given)
+    if len(models_meant) == 1:
+        return models_meant[0]
+    if models_meant:
+        raise LinkError(f"{option} = {given}: this may be {' or '.join(models_meant)}; write one of them")
     names = [m["name"] for f in describe() if f["family"] == family for m in f["models"]]
     nearest = get_close_matches(given, names, 1)
     hint = f"did you mean {nearest[0]!r}?" if nearest else f"`tailback describe {family}` lists them"

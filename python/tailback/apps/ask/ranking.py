@@ -71,10 +71,10 @@ class Ranking(Generic[M]):
     def first_is_clear(self, without: Collection[str] = ()) -> bool:
         """Whether the order by significant differences and the order by means begin with the same discipline.
         Disciplines in `without` cannot be first."""
-        inside = [p.queue for p in self.places if p.rank is not None]
-        mine = [d for d in self.differences if d.a in inside and d.b in inside]
+        ranked_queues = [p.queue for p in self.places if p.rank is not None]
+        mine = [d for d in self.differences if d.a in ranked_queues and d.b in ranked_queues]
         means = {q: _balance(q, [d.seems for d in mine if q in (d.a, d.b)]) for q in self.values[self.measures[0].name]}
-        claims = [q for q in means if q in inside and q not in without]
+        claims = [q for q in means if q in ranked_queues and q not in without]
         first = next((p.queue for p in self.places if p.queue in claims), None)
         return first == max(claims, key=means.__getitem__, default=None)
 
@@ -98,18 +98,20 @@ def rank(
         for i, a in enumerate(queues)
         for b in queues[i + 1 :]
     ]
-    inside = [q for q in queues if q not in beside]
-    differences_of = {q: [d for d in differences if q in (d.a, d.b) and {d.a, d.b} <= {q, *inside}] for q in queues}
+    ranked_queues = [q for q in queues if q not in beside]
+    differences_of = {
+        q: [d for d in differences if q in (d.a, d.b) and {d.a, d.b} <= {q, *ranked_queues}] for q in queues
+    }
     one = max(map(len, seeds.values()), default=0) == 1
     scores = {q: _balance(q, [d.seems if one else d.better for d in differences_of[q]]) for q in queues}
     places = []
     for q in sorted(queues, key=lambda q: (q in beside, -scores[q])):
-        place = None if q in beside else 1 + sum(scores[other] > scores[q] for other in inside)
-        won, lost = (
+        place = None if q in beside else 1 + sum(scores[other] > scores[q] for other in ranked_queues)
+        won_count, lost_count = (
             sum(d.better == q for d in differences_of[q]),
             sum(d.better not in ("", q) for d in differences_of[q]),
         )
-        places.append(Place(q, place, won, lost, len(differences_of[q])))
+        places.append(Place(q, place, won_count, lost_count, len(differences_of[q])))
     unsure = {m.name: m.unsure(link) for m in measures}
     return Ranking(tuple(measures), values_by_measure, tuple(differences), tuple(places), unsure)
 

@@ -251,12 +251,12 @@ class KernelSender:
                 select.select([self._device], [], [], wait)
                 continue
             now_ns = time.monotonic_ns()
-            heard = packets.read(packet)
-            if heard is None or heard.destination != self._peer:
+            segment = packets.read(packet)
+            if segment is None or segment.destination != self._peer:
                 continue
-            if heard.payload:
-                self._note(now_ns, heard)
-            return now_ns, heard
+            if segment.payload:
+                self._note(now_ns, segment)
+            return now_ns, segment
 
     def _note(self, now: int, heard: packets.FromKernel) -> None:
         segments_before = ((heard.seq - self._first) & 0xFFFFFFFF) // PAYLOAD

@@ -92,18 +92,18 @@ def _read_options(segment: FromKernel, options: bytes) -> None:
             continue
         if offset + 1 >= len(options) or options[offset + 1] < 2 or offset + options[offset + 1] > len(options):
             return
-        kind, inside = options[offset], options[offset + 2 : offset + options[offset + 1]]
-        if kind == 2 and len(inside) == 2:
-            (segment.mss,) = struct.unpack("!H", inside)
-        elif kind == 3 and len(inside) == 1:
-            segment.scale = inside[0]
+        kind, content = options[offset], options[offset + 2 : offset + options[offset + 1]]
+        if kind == 2 and len(content) == 2:
+            (segment.mss,) = struct.unpack("!H", content)
+        elif kind == 3 and len(content) == 1:
+            segment.scale = content[0]
         elif kind == 4:
             segment.sack_permitted = True
-        elif kind == 5 and len(inside) % 8 == 0:
-            numbers = struct.unpack(f"!{len(inside) // 4}I", inside)
+        elif kind == 5 and len(content) % 8 == 0:
+            numbers = struct.unpack(f"!{len(content) // 4}I", content)
             segment.blocks = tuple(zip(numbers[::2], numbers[1::2], strict=True))
-        elif kind == 8 and len(inside) == 8:
-            value, echo = struct.unpack("!II", inside)
+        elif kind == 8 and len(content) == 8:
+            value, echo = struct.unpack("!II", content)
             segment.stamps = (value, echo)
         offset += options[offset + 1]
 

@@ -75,33 +75,33 @@ class Player:
     def pass_to(self, at_ns: int) -> None:
         """Lets time pass, and carries the sent segments."""
         while True:
-            due = self.way.next_ns
-            step = at_ns if due is None else min(due, at_ns)
+            due_ns = self.way.next_ns
+            step = at_ns if due_ns is None else min(due_ns, at_ns)
             if self.way.round_trip_ns:
                 # No segment sent until then is answered earlier.
                 step = min(step, self.now_ns + self.way.round_trip_ns)
             self.now_ns = max(step, self.now_ns)
             self.subject.advance(self.now_ns)
             self.collect()
-            if due is not None and due <= self.now_ns:
+            if due_ns is not None and due_ns <= self.now_ns:
                 self.subject.give(self.way.answer())
                 self.collect()
             elif self.now_ns >= at_ns:
                 return
 
     def collect(self) -> None:
-        for s in self.subject.take():
+        for segment in self.subject.take():
             self.count += 1
             if self.count > MOST_SEGMENTS:
                 raise DialogueError(
                     f"more than {MOST_SEGMENTS} segments were sent; lose one, or bound the window with "
                     'tcp = { window_cap = "100 packets" }'
                 )
-            self.first_stamp.setdefault(s.number, s.stamp)
-            self.last_stamp[s.number] = s.stamp
-            self.last_ns = s.at_ns
-            self.unseen.append(s)
-            self.way.carry(s)
+            self.first_stamp.setdefault(segment.number, segment.stamp)
+            self.last_stamp[segment.number] = segment.stamp
+            self.last_ns = segment.at_ns
+            self.unseen.append(segment)
+            self.way.carry(segment)
 
     def look(self, least: int) -> list[SentSegment]:
         """The segments since the last check. A subject in real time gets a little more time for so many segments."""
@@ -211,12 +211,12 @@ def _state(player: Player, step: Turn) -> None:
 
 
 def _wait(player: Player, step: Turn) -> None:
-    until = player.now_ns + MOST_WAITED_NS
+    until_ns = player.now_ns + MOST_WAITED_NS
     while True:
         try:
             _state(player, step)
         except NotKept:
-            if player.now_ns >= until:
+            if player.now_ns >= until_ns:
                 raise
             player.pass_to(player.now_ns + 1_000_000)
         else:

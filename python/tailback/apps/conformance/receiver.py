@@ -60,10 +60,10 @@ class FarEnd:
     recent: int | None = None
 
     def arrive(self, s: SentSegment, marked: bool) -> GivenAck:
-        twice = s.number <= self.upto or s.number in self.held
+        is_duplicate = s.number <= self.upto or s.number in self.held
         if s.number <= self.upto + 1:
             self.recent = s.stamp
-        if not twice:
+        if not is_duplicate:
             self.held.append(s.number)
             while self.upto + 1 in self.held:
                 self.upto += 1
@@ -72,7 +72,7 @@ class FarEnd:
             self.echoing = False
         self.echoing = marked if self.accurate else self.echoing or marked
         reports = self._reports()
-        if twice and self.dsack:
+        if is_duplicate and self.dsack:
             reports = [(s.number, s.number), *reports]
         flags = frozenset({"ece"}) if self.echoing else frozenset()
         return GivenAck(self.upto, tuple(reports[: self.blocks]), flags, self.recent)
@@ -121,11 +121,11 @@ class PlayedPath:
             return
         is_marked = s.ecn in ("ect0", "ect1") and (self.marks_all or s.number in self.marks)
         self.marks.discard(s.number)
-        due = leaves_line_ns + self.round_trip_ns + self.delays.pop(s.number, 0)
+        due_ns = leaves_line_ns + self.round_trip_ns + self.delays.pop(s.number, 0)
         if grid := self.way[3]:
-            due = -(-due // grid) * grid
+            due_ns = -(-due_ns // grid) * grid
         self._order += 1
-        heapq.heappush(self._coming, (due, self._order, s, is_marked))
+        heapq.heappush(self._coming, (due_ns, self._order, s, is_marked))
 
     def change(self, round_trip_ns: int, way: tuple[int, int | None, int | None, int, int], now_ns: int) -> None:
         """Changes the path. Segments that already wait before the line leave at their old times."""
@@ -139,11 +139,11 @@ class PlayedPath:
         self.come += 1
         if every and self.come % every == 0:
             return None
-        free = max(self.busy_ns, at_ns)
+        free_ns = max(self.busy_ns, at_ns)
         most = bucket - 1 if bucket is not None else room
-        if most is not None and free - at_ns > most * packet_ns:
+        if most is not None and free_ns - at_ns > most * packet_ns:
             return None
-        self.busy_ns = free + packet_ns
+        self.busy_ns = free_ns + packet_ns
         return at_ns if bucket is not None else self.busy_ns
 
     @property

@@ -78,12 +78,12 @@ def task(
     **queue: Any,
 ) -> SteeredTask:
     """The task with its parsed scenarios. Raises `tailback.ScenarioError`."""
-    several: list[Any] = (
+    scenarios_given: list[Any] = (
         list(sources) if isinstance(sources, (list, tuple)) else [sources] if sources is not None else default
     )
-    if not several:
+    if not scenarios_given:
         raise ValueError("an environment needs a scenario")
-    scenarios = [_core.load_steered(*as_text(source)) for source in several]
+    scenarios = [_core.load_steered(*as_text(source)) for source in scenarios_given]
     _check_port(scenarios, queue.get("port"))
     for warning in dict.fromkeys(w for scenario in scenarios for w in scenario.warnings):
         warn(warning)

@@ -90,7 +90,7 @@ def _answers(order: LabOrder, second: ThreadPoolExecutor) -> Iterator[bytes | No
 
 def made_of(order: LabOrder, second: ThreadPoolExecutor | None = None, for_page: bool = True) -> bytes | None:
     """The frame of an order; None if it was stopped. The second run goes in parallel with the first."""
-    began = time.perf_counter()
+    begin_s = time.perf_counter()
     runs = order.state.asked(order.mode)
     memory.promise(_core.Plan([({}, run.scenario) for run in runs]), len(runs), None)
     waits = [second.submit(_core.run_once, run.scenario, order.stop) for run in runs[1:]] if second else []
@@ -99,6 +99,6 @@ def made_of(order: LabOrder, second: ThreadPoolExecutor | None = None, for_page:
     finished_tables = [t for t in tables if t is not None]
     if len(finished_tables) < len(runs) or order.stop.is_set:
         return None
-    took_ms = 1e3 * (time.perf_counter() - began) if for_page else None
+    took_ms = 1e3 * (time.perf_counter() - begin_s) if for_page else None
     controls = for_page and (order.first or order.mode == "full")
     return order.state.picture((order.input, order.mode, order.columns), runs, finished_tables, took_ms, controls)

@@ -172,9 +172,9 @@ def serve(
         if find_spec(name) is None:
             raise NotInstalled(name)
     listener = socket.create_server(("127.0.0.1", port))
-    own = listener.getsockname()[1]
+    own_port = listener.getsockname()[1]
     token = secrets.token_urlsafe(24)
-    address = f"http://127.0.0.1:{own}/#token={token}"
+    address = f"http://127.0.0.1:{own_port}/#token={token}"
     told(address)
     with ExitStack() as until_the_end:
         if browser:
@@ -182,7 +182,7 @@ def serve(
         try:
             import uvicorn
 
-            app = application(state, token, own, tour)
+            app = application(state, token, own_port, tour)
         except ImportError as e:
             # The library is installed, but a module that it imports is missing.
             raise NotInstalled(e.name or f"libraries that can be imported ({e})") from e

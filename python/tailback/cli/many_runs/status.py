@@ -48,13 +48,13 @@ def lines(name: str, found: dict[str, Any]) -> list[str]:
     runs = found["runs"]
     planned_runs = [r for r in runs if r["point"] is not None]
     stored_count = sum(r["stored"] for r in planned_runs)
-    beside = sum(r["stored"] for r in runs) - stored_count
+    other_runs = sum(r["stored"] for r in runs) - stored_count
     failed_count = sum(r["failed"] for r in runs)
     texts = [f"{name}: {found['status']}, {stored_count} of {len(planned_runs)} runs stored"]
     if failed_count:
         texts[0] += f", {failed_count} failed"
-    if beside:
-        texts.append(f"{beside} runs of other plans beside them")
+    if other_runs:
+        texts.append(f"{other_runs} runs of other plans beside them")
     costs = [r["cpu_s"] for r in runs if r["stored"] and r["cpu_s"] is not None]
     if costs:
         texts.append(f"they took {span(sum(costs))} of CPU time")

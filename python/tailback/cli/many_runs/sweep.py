@@ -95,11 +95,11 @@ def _dry_run(made: Any, where: Path, jobs: int, as_json: bool) -> None:
         from tailback.runs.campaign.grow import check
 
         check(made.stop, made.points[0][1])
-    ahead = estimate(made, where)
+    forecast = estimate(made, where)
     if as_json:
-        click.echo(json_text(ahead.as_dict()))
+        click.echo(json_text(forecast.as_dict()))
     else:
-        click.echo("\n".join([f"{made.name}: {ahead.lines(jobs)[0]}", *ahead.lines(jobs)[1:]]))
+        click.echo("\n".join([f"{made.name}: {forecast.lines(jobs)[0]}", *forecast.lines(jobs)[1:]]))
 
 
 def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:

@@ -122,7 +122,7 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
     wishes = course.Wishes(scenario, words, given["servers"], given["seconds"], capture, given["real_time"])
     wishes.finished, wishes.meter = finished, meter.show if meter else None
     try:
-        came = course.run(wishes)
+        result = course.run(wishes)
     except Refused as e:
         raise NotHere(str(e)) from e
     except (LiveError, EngineError, passing.PartFailed) as e:
@@ -136,15 +136,15 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
             meter.clear()
     passing.own_the_terminal()
     document = {
-        **came.passed,
-        "ended": _ended(came.ended),
-        "way": came.way,
-        "notes": [*notes, *came.notes],
-        "servers": came.servers,
+        **result.passed,
+        "ended": _ended(result.ended),
+        "way": result.way,
+        "notes": [*notes, *result.notes],
+        "servers": result.servers,
     }
     document["scenario"] = scenario.toml
-    if came.ended.why:
-        say(f"tailback behind: {came.ended.why}")
+    if result.ended.why:
+        say(f"tailback behind: {result.ended.why}")
     try:
         if out_folder is not None:
             report.write(document, out_folder)
@@ -159,7 +159,7 @@ def behind(command: tuple[str, ...], **given: Any) -> None:
             click.echo(json.dumps(document, allow_nan=False), err=True)
         elif out_folder is None:
             click.echo(plain(report.text(document)), err=True)
-    passing.end_as(came.ended)
+    passing.end_as(result.ended)
 
 
 def _words(command: tuple[str, ...], shell: bool) -> tuple[str, ...]:

@@ -200,11 +200,11 @@ def reproduce(
 def _one(what: str, replaced: dict[str, dict[str, Any]], how: Repeat, out: str | None, as_json: bool) -> None:
     from tailback.study import bundle
 
-    study, chosen = choose(what, replaced)
+    study, experiments = choose(what, replaced)
     out_folder = Path(out) if out else Path("out") / study.id
     line = ["tailback", "reproduce", what, f"--{how.mode}", *(["--seeds", str(how.seeds)] if how.seeds else [])]
     with running(out_folder / "runs") as progress:
-        r = repeat(study, chosen, _telling(how, progress), out_folder, command=" ".join(line))
+        r = repeat(study, experiments, _telling(how, progress), out_folder, command=" ".join(line))
         bundle.write(out_folder, [bundle.part(r, out_folder, how)])
         all_there(_written(r))
     if as_json:

@@ -134,10 +134,10 @@ def _short(scripts: Sequence[str]) -> list[str]:
     if len(scripts) == 1:
         return [Path(s).name for s in scripts]
     try:
-        common = os.path.commonpath(folders)
+        common_folder = os.path.commonpath(folders)
     except ValueError:
         return list(scripts)
-    return [os.path.relpath(s, common) for s in scripts]
+    return [os.path.relpath(s, common_folder) for s in scripts]
 
 
 def _sum(counts: Mapping[str, int]) -> str:
@@ -189,21 +189,26 @@ def _table_beside(found: Sequence[Beside], counts: dict[str, int]) -> Iterator[s
     from tailback.core.text.terminal import columns
 
     rows: list[tuple[str, ...]] = [("script", "tailback", "this kernel", "")]
-    names = _short([b.ours.script for b in found])
-    rows += [(n, _result(b.ours), _result(b.kernel), _alike(b)) for n, b in zip(names, found, strict=True)]
+    names = _short([comparison.ours.script for comparison in found])
+    rows += [
+        (n, _result(comparison.ours), _result(comparison.kernel), _alike(comparison))
+        for n, comparison in zip(names, found, strict=True)
+    ]
     lines = columns(rows)
     yield lines[0]
-    for line, b in zip(lines[1:], found, strict=True):
+    for line, comparison in zip(lines[1:], found, strict=True):
         yield line
-        if b.same is False:
-            yield f"    line {b.line}: tailback: {b.ours_did}; this kernel: {b.kernel_did}"
-        if b.same is None and b.ours.found == b.kernel.found:
-            yield from _details(b.ours)
-        elif b.same is None:
-            refused = (("tailback, ", b.ours), ("this kernel, ", b.kernel))
+        if comparison.same is False:
+            yield f"    line {comparison.line}: tailback: {comparison.ours_did}; this kernel: {comparison.kernel_did}"
+        if comparison.same is None and comparison.ours.found == comparison.kernel.found:
+            yield from _details(comparison.ours)
+        elif comparison.same is None:
+            refused = (("tailback, ", comparison.ours), ("this kernel, ", comparison.kernel))
             yield from (line for name, v in refused if not v.expected for line in _details(v, name))
     yield ""
     yield _sum(counts)
     sides: dict[str, Callable[[Beside], Any]] = {"tailback": lambda b: b.ours, "this kernel": lambda b: b.kernel}
     for name, of in sides.items():
-        yield from (note.replace("note:", f"note ({name}):", 1) for note in _notes([of(b) for b in found]))
+        yield from (
+            note.replace("note:", f"note ({name}):", 1) for note in _notes([of(comparison) for comparison in found])
+        )

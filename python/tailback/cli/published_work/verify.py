@@ -76,39 +76,42 @@ def _verify(folder: Path, only: tuple[str, ...], sample: Any, jobs: int, quiet: 
         if not quiet:
             click.echo(plain(text))
 
-    b = bundles.read(folder)
-    names = [p.study for p in b.studies]
+    bundle = bundles.read(folder)
+    names = [p.study for p in bundle.studies]
     for name in only:
         if name not in names:
             raise StudyError(f"the bundle has no study {name!r}; it has {', '.join(names)}")
-    checks.check_version(b)
-    changed_files = checks.changed_files(folder, b)
-    say(f"{len(b.files) - len(changed_files)} of {len(b.files)} files have their digests")
+    checks.check_version(bundle)
+    changed_files = checks.changed_files(folder, bundle)
+    say(f"{len(bundle.files) - len(changed_files)} of {len(bundle.files)} files have their digests")
     for line in changed_files:
         say(f"  {line}")
     studies_found = []
-    for p in b.studies:
+    for p in bundle.studies:
         if only and p.study not in only:
             continue
         with ProgressLine() as progress:
             how = Repeat(jobs=jobs, progress=progress, announce=progress.announce)
-            f = checks.verify(folder, p, how) if sample is None else checks.look(folder, p, sample, how)
-        studies_found.append(f)
-        same = "no difference" if not f.differences else f"{len(f.differences)} differences"
-        runs = f"{f.runs} of {f.of} runs" if sample else f"{f.runs} runs"
-        say(f"{f.study}: {runs}, {f.verdicts} verdicts and {f.files} files made again: {same}")
-        for line in f.differences:
+            study_result = checks.verify(folder, p, how) if sample is None else checks.look(folder, p, sample, how)
+        studies_found.append(study_result)
+        same = "no difference" if not study_result.differences else f"{len(study_result.differences)} differences"
+        runs = f"{study_result.runs} of {study_result.of} runs" if sample else f"{study_result.runs} runs"
+        say(
+            f"{study_result.study}: {runs}, {study_result.verdicts} verdicts and {study_result.files} files made "
+            f"again: {same}"
+        )
+        for line in study_result.differences:
             say(f"  {line}")
-    not_repeatable = [line for f in studies_found for line in f.not_repeatable]
+    not_repeatable = [line for study_result in studies_found for line in study_result.not_repeatable]
     if not_repeatable:
         say("cannot be repeated, and were not compared:")
         for line in not_repeatable:
             say(f"  {line}")
     say("pages and figures were compared with their digests only")
-    different = len(changed_files) + sum(len(f.differences) for f in studies_found)
+    difference_count = len(changed_files) + sum(len(study_result.differences) for study_result in studies_found)
     return {
-        "files": len(b.files),
+        "files": len(bundle.files),
         "changed": changed_files,
-        "studies": [asdict(f) for f in studies_found],
-        "different": different,
+        "studies": [asdict(study_result) for study_result in studies_found],
+        "different": difference_count,
     }

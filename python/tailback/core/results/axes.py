@@ -43,21 +43,21 @@ def scale(name: str, labels: Iterable[str], titles: Mapping[str, str]) -> Scale:
     >>> s.title, s.labels, s.places["2Mbps"]
     ('rate (Mb/s)', ['2Mbps', '10Mbps'], 2.0)
     """
-    distinct = list(dict.fromkeys(map(str, labels)))
+    distinct_labels = list(dict.fromkeys(map(str, labels)))
     title = titles.get(name, _plain(name))
-    plain = {x: number(x) for x in distinct}
-    if not any(map(math.isnan, plain.values())):
-        units = {x.partition(" ")[2] for x in distinct}
+    numbers_of = {x: number(x) for x in distinct_labels}
+    if not any(map(math.isnan, numbers_of.values())):
+        units = {x.partition(" ")[2] for x in distinct_labels}
         unit = units.pop() if len(units) == 1 and "(" not in title else ""
-        return Scale(label(title, unit), sorted(distinct, key=plain.__getitem__), plain)
+        return Scale(label(title, unit), sorted(distinct_labels, key=numbers_of.__getitem__), numbers_of)
     for reader, unit in _READERS:
-        quantities = _all(reader, distinct)
+        quantities = _all(reader, distinct_labels)
         if quantities:
             by = shown(unit, quantities.values())
             places = {x: v * by.factor for x, v in quantities.items()}
             words = title if "(" in title else label(title, by.unit)
-            return Scale(words, sorted(distinct, key=places.__getitem__), places)
-    return Scale(title, distinct, {})
+            return Scale(words, sorted(distinct_labels, key=places.__getitem__), places)
+    return Scale(title, distinct_labels, {})
 
 
 def _all(read: Callable[[str], Any], labels: list[str]) -> dict[str, float]:

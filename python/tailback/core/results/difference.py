@@ -183,15 +183,17 @@ def text(
 
     width = width or terminal_width()
     is_partial = runs is not None and min(runs) < max(runs)
-    common = f"{runs[0]} runs that both have, of {runs[1]} in a and {runs[2]} in b" if runs and is_partial else ""
+    common_runs = f"{runs[0]} runs that both have, of {runs[1]} in a and {runs[2]} in b" if runs and is_partial else ""
     if not found:
-        sentence = f"the {common}, have the same numbers" if is_partial else "every run of the two has the same numbers"
+        sentence = (
+            f"the {common_runs}, have the same numbers" if is_partial else "every run of the two has the same numbers"
+        )
         return "\n".join(textwrap.wrap(plain(f"a: {a}, b: {b}; {sentence}" if is_partial else sentence), width))
     seeds = sorted({d.seeds for d in found})
     n = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     lines = textwrap.wrap(f"a: {a}, b: {b}; b - a over {n} seed{'' if seeds == [1] else 's'} that both have", width)
     if is_partial:
-        lines += textwrap.wrap(f"compared are the {common}", width)
+        lines += textwrap.wrap(f"compared are the {common_runs}", width)
     if seeds[-1] > 1 and not any(d.ci95 > 0 for d in found):
         lines += textwrap.wrap("all replications are equal: nothing is drawn at random, so one run is enough", width)
     elif seeds[-1] > 1:
@@ -235,7 +237,7 @@ def _table(a: Any, b: Any, keys: tuple[str, ...], points: Points, wanted: list[s
     words = {"group", *keys}
     number_columns = [c for c in a.columns if c in b.columns and c not in (*PLAN, *words, *labels_of(a))]
     names = list(dict.fromkeys([key for _, key in [*rows_a, *rows_b]]))
-    absent = 0.0 if a.name in ABSENT_IS_ZERO else math.nan
+    absent_value = 0.0 if a.name in ABSENT_IS_ZERO else math.nan
     differences = []
     for point, pairs in points.items():
         for key in names:
@@ -245,7 +247,7 @@ def _table(a: Any, b: Any, keys: tuple[str, ...], points: Points, wanted: list[s
             for column in number_columns:
                 if wanted and column not in wanted:
                     continue
-                x, y = ([_value(row[side], column, absent) for row in row_pairs] for side in (0, 1))
+                x, y = ([_value(row[side], column, absent_value) for row in row_pairs] for side in (0, 1))
                 value_pairs = [(u, v) for u, v in zip(x, y, strict=True) if not math.isnan(u) and not math.isnan(v)]
                 if not value_pairs or (column not in wanted and all(u == v for u, v in value_pairs)):
                     continue

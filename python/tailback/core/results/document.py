@@ -61,8 +61,8 @@ def _without_flows(result: Any) -> dict[str, Any]:
     runs = [row for row in r.runs.rows() if row["status"] == "done"]
     reports = list(r.reports)
     costs = {row["run"]: reports[row["run"]]["cpu_s"] if row["run"] < len(reports) else 0.0 for row in runs}
-    several = len(runs) > 1
-    d: dict[str, Any] = {
+    has_several = len(runs) > 1
+    document: dict[str, Any] = {
         "scenario": scenario.name,
         "version": _core.__version__,
         "seed": runs[0]["seed"] if runs else scenario.seed,
@@ -72,9 +72,9 @@ def _without_flows(result: Any) -> dict[str, Any]:
         "marking": scenario.marking,
         **({"settled": scenario.settled} if scenario.settled else {}),
         "flows": [],
-        "groups": averages(r.groups, ("group",), ci=several),
-        "links": _links(r, runs, several),
-        **_seldom(r, several),
+        "groups": averages(r.groups, ("group",), ci=has_several),
+        "links": _links(r, runs, has_several),
+        **_seldom(r, has_several),
         "engine": {
             "packet_hops": sum(row["packet_hops"] for row in runs),
             "events": sum(row["events"] for row in runs),
@@ -82,8 +82,8 @@ def _without_flows(result: Any) -> dict[str, Any]:
             "peak_rss_bytes": _core.peak_rss_bytes(),
         },
     }
-    if several:
-        d["replications"] = [
+    if has_several:
+        document["replications"] = [
             {
                 "seed": row["seed"],
                 "flows": [],
@@ -93,7 +93,7 @@ def _without_flows(result: Any) -> dict[str, Any]:
             }
             for row in runs
         ]
-    cleaned: dict[str, Any] = clean(d)
+    cleaned: dict[str, Any] = clean(document)
     return cleaned
 
 

@@ -129,7 +129,7 @@ class _Parser:
         if number := self.take("number"):
             return float(number)
         if self.at < len(self.tokens) and self.tokens[self.at][0] == "name":
-            _, name, chosen, _ = self.tokens[self.at]
+            _, name, conditions, _ = self.tokens[self.at]
             self.at += 1
             if name in FUNCTIONS and self.take("("):
                 node = self.sum()
@@ -138,7 +138,7 @@ class _Parser:
                 return Applied(name, (node,))
             if self.at < len(self.tokens) and self.tokens[self.at][0] == "(":
                 raise ExpressionError(f"{self.text}: there is no function {name}; there are {', '.join(FUNCTIONS)}")
-            return _rows(name, chosen[1:-1], self)
+            return _rows(name, conditions[1:-1], self)
         raise self.error("a number, a column or a parenthesis")
 
 
@@ -247,14 +247,20 @@ def unit(node: Node, units: Mapping[tuple[str, str], str]) -> str:
         return "%" if column(node.table, node.column).share else "" if stored == "1" else stored
     if not isinstance(node, Applied):
         return ""
-    inner = [unit(part, units) for part in node.parts]
+    inner_units = [unit(part, units) for part in node.parts]
     if node.name in ("+", "-"):
-        return inner[-1] if len(set(inner)) == 1 else next((u for u in inner if u), "")
+        return inner_units[-1] if len(set(inner_units)) == 1 else next((u for u in inner_units if u), "")
     if node.name == "/":
-        return inner[0] if inner[1] in ("", "%") else "" if inner[0] == inner[1] else f"{inner[0]} / {inner[1]}"
+        return (
+            inner_units[0]
+            if inner_units[1] in ("", "%")
+            else ""
+            if inner_units[0] == inner_units[1]
+            else f"{inner_units[0]} / {inner_units[1]}"
+        )
     if node.name == "*":
-        return next((u for u in inner if u not in ("", "%")), inner[0])
-    return "" if node.name == "jain" else inner[0]
+        return next((u for u in inner_units if u not in ("", "%")), inner_units[0])
+    return "" if node.name == "jain" else inner_units[0]
 
 
 def words(node: Node) -> str:
@@ -269,9 +275,9 @@ def words(node: Node) -> str:
     if not isinstance(node, Applied):
         return f"{node:g}"
     if node.name in FUNCTIONS:
-        inner = words(node.parts[0])
+        inner_words = words(node.parts[0])
         if node.name == "sum" and node.parts == (ColumnRows("groups", GOODPUT),):
-            return inner
+            return inner_words
         phrases = {
             "jain": "Jain's index of {}",
             "sum": "total {}",
@@ -280,7 +286,7 @@ def words(node: Node) -> str:
             "max": "largest {}",
             "median": "median {}",
         }
-        return phrases.get(node.name, f"{node.name[1:]} % quantile of {{}}").format(inner)
+        return phrases.get(node.name, f"{node.name[1:]} % quantile of {{}}").format(inner_words)
     if node.parts[0] == 0.0 and node.name == "-":
         return f"-{words(node.parts[1])}"
     return f" {node.name} ".join(_bracketed(part, node.name) for part in node.parts)

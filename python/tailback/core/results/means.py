@@ -69,13 +69,15 @@ def averages(
     for key, row_numbers in rows.items():
         row: Row = dict(zip(keys, key, strict=True))
         point = {n: row[n] for n in labels}
-        absent = 0
+        absent_count = 0
         if population is not None:
-            absent = sum(all(str(r[n]) == str(v) for n, v in point.items()) for r in population) - len(row_numbers)
+            absent_count = sum(all(str(r[n]) == str(v) for n, v in point.items()) for r in population) - len(
+                row_numbers
+            )
         for name in wanted_columns:
             if name not in keys:
                 cells = [cells_of[name][i] for i in row_numbers]
-                _average(row, name, cells if isinstance(cells[0], str) else cells + [0] * absent, ci)
+                _average(row, name, cells if isinstance(cells[0], str) else cells + [0] * absent_count, ci)
         means.append(row)
     return means
 

@@ -202,12 +202,12 @@ def _compute(results: Any, node: Node, runs: PlanRuns, where: Mapping[str, str])
         return {(): np.full(n, float(node))}
     assert isinstance(node, Applied)
     if node.name in FUNCTIONS:
-        inner = node.parts[0]
-        if not isinstance(inner, ColumnRows):
+        inner_node = node.parts[0]
+        if not isinstance(inner_node, ColumnRows):
             raise ExpressionError(f"{node.name}() takes the rows of a column, such as {node.name}(flows.goodput_bps)")
-        if inner.table in OVER_TIME:
-            return {(): _over_time(results, node.name, inner, where, n)}
-        run, x, _ = _read(results, inner, where, ())
+        if inner_node.table in OVER_TIME:
+            return {(): _over_time(results, node.name, inner_node, where, n)}
+        run, x, _ = _read(results, inner_node, where, ())
         return {(): FUNCTIONS[node.name](x, run, n)}
     a, b = (_compute(results, part, runs, where) for part in node.parts)
     if len(a) > 1 and len(b) > 1 and set(a) != set(b):
@@ -271,20 +271,20 @@ def _read(
     results: Any, leaf: ColumnRows, where: Mapping[str, str], keys: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray, list[Name]]:
     """PlanRuns, values and names of the rows of a column that are chosen and have a value."""
-    chosen = [*leaf.where, *where.items()]
-    columns = ["run", leaf.column, *keys, *(k for k, _ in chosen)]
+    conditions = [*leaf.where, *where.items()]
+    columns = ["run", leaf.column, *keys, *(k for k, _ in conditions)]
     runs, value_pieces, names = [], [], []
     for piece in pieces(results, leaf.table, list(dict.fromkeys(columns))):
         x = np.asarray(piece[leaf.column], float)
-        keep = np.isfinite(x)
-        for key, wanted_label in chosen:
+        kept_rows = np.isfinite(x)
+        for key, wanted_label in conditions:
             if key in piece and key not in PLAN:
                 cells = piece[key]
-                keep &= cells == wanted_label if cells.dtype == object else cells.astype(str) == wanted_label
-        runs.append(np.asarray(piece["run"], np.int64)[keep])
-        value_pieces.append(x[keep])
+                kept_rows &= cells == wanted_label if cells.dtype == object else cells.astype(str) == wanted_label
+        runs.append(np.asarray(piece["run"], np.int64)[kept_rows])
+        value_pieces.append(x[kept_rows])
         if keys:
-            names += list(zip(*(piece[k][keep].tolist() for k in keys), strict=True))
+            names += list(zip(*(piece[k][kept_rows].tolist() for k in keys), strict=True))
     if not runs:
         return np.empty(0, np.int64), np.empty(0), []
     run, value = np.concatenate(runs), np.concatenate(value_pieces)

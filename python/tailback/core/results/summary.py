@@ -30,11 +30,11 @@ def text(result: Any, width: int | None = None) -> str:
     width = width or terminal_width()
     r, scenario = result.results, result.scenario
     done_seeds = [row["seed"] for row in r.runs.rows() if row["status"] == "done"]
-    several = len(done_seeds) > 1
+    has_several = len(done_seeds) > 1
     name = plain(scenario.name or "scenario")
     seeds = (
         f"{len(done_seeds)} replications, seeds {min(done_seeds)} to {max(done_seeds)}"
-        if several
+        if has_several
         else f"seed {done_seeds[0] if done_seeds else '-'}"
     )
     span_text = f"{scenario.duration_s:g} s"
@@ -44,13 +44,13 @@ def text(result: Any, width: int | None = None) -> str:
     if marks := marking.sentence(scenario):
         lines += textwrap.wrap(marks, max(width, 20))
     head_lines = len(lines)
-    if several:
+    if has_several:
         lines += textwrap.wrap("means \u00b1 95 % confidence interval over the replications", max(width, 20))
     if not done_seeds:
         return "\n".join([*lines, "no run was finished"])
-    rows_of = {t.name: averages(getattr(r, t.name), t.keys, several) for t in for_people() if t.in_terminal}
+    rows_of = {t.name: averages(getattr(r, t.name), t.keys, has_several) for t in for_people() if t.in_terminal}
     rows_of["links"] = [link for link in rows_of["links"] if link["arrived_packets"] or "." not in link["name"]]
-    if several and alike(*(rows_of[name] for name in _ALWAYS)):
+    if has_several and alike(*(rows_of[name] for name in _ALWAYS)):
         why = "the replications are all alike: nothing in this scenario is drawn at random"
         lines[head_lines:] = textwrap.wrap(why, max(width, 20))
         lines.append('--set \'flows.NAME.start={ kind = "uniform", to = "1s" }\' starts flows at random')
@@ -59,7 +59,7 @@ def text(result: Any, width: int | None = None) -> str:
             rows, left = _of_all(rows, set(r.groups.to_list("group")))
             lines += left
         if rows or name in _ALWAYS:
-            lines += ["", *_table(tables()[name], rows, several, width)]
+            lines += ["", *_table(tables()[name], rows, has_several, width)]
     return "\n".join(lines)
 
 
@@ -103,12 +103,12 @@ def side_by_side(names: Sequence[Sequence[str]], cells: Sequence[Sequence[str]],
     """Puts columns beside those that identify the rows. Columns that do not fit are below, beside the same row
     names."""
     blocks = [[*names]]
-    used_width = lead = sum(max(map(len, column)) + GAP for column in names) - GAP
+    used_width = lead_width = sum(max(map(len, column)) + GAP for column in names) - GAP
     for column in cells:
         column_width = GAP + max(map(len, column))
         if used_width + column_width > width and len(blocks[-1]) > len(names):
             blocks.append([*names])
-            used_width = lead
+            used_width = lead_width
         blocks[-1].append(column)
         used_width += column_width
     lines: list[str] = []
@@ -144,10 +144,10 @@ def scale(unit: str, values: Sequence[float], places: int = 6) -> tuple[str, Cal
         factor, prefix = next(((f, p) for f, p in fitting if largest >= f), (1.0, ""))
         name = f"{prefix}{'bps' if unit == 'bit/s' else 's'}"
 
-    most = min(places, decimals([largest / factor]))
+    decimals_shown = min(places, decimals([largest / factor]))
 
     def show(value: float, half: float) -> NumberCell:
-        return as_cell(value / factor, half / factor, most)
+        return as_cell(value / factor, half / factor, decimals_shown)
 
     return name, show
 

@@ -115,20 +115,20 @@ class ControlGiven:
     @classmethod
     def named(cls, control: str | type, params: Mapping[str, Any]) -> Self:
         """Makes one from a name, a class, or `FILE.py:CLASS`. Raises `ScenarioError`."""
-        own = None if isinstance(control, str) else control
+        own_class = None if isinstance(control, str) else control
         match = NAMED.fullmatch(control) if isinstance(control, str) else None
-        if own is not None:
-            name = register(own, kind=cls.of)
+        if own_class is not None:
+            name = register(own_class, kind=cls.of)
         elif match:
             name = from_file(match["path"], match["name"], kind=cls.of)
         elif cls.of is STACK:
             raise refused(f'"{control}" is no class', 'give a class, or "FILE.py:CLASS"', cls.of.key, str(control))
         else:
             name = str(control)
-        built_in = own is None and match is None
+        built_in = own_class is None and match is None
         if (built_in or params) and not any(isinstance(p, type) for p in params.values()):
             cls.of.check(name, params, f'{cls.made_by}("{name}")')
-        return cls(name, params, own)
+        return cls(name, params, own_class)
 
     def to_dict(self) -> dict[str, Any]:
         if self.control is not None and _LATEST.get(self.kind) is not self.control:
@@ -243,11 +243,11 @@ def sender(given: Any) -> CongestionGiven | StackGiven:
         return given
     match = NAMED.fullmatch(given) if isinstance(given, str) else None
     try:
-        own = loaded(match["path"], match["name"]) if match else given
+        own_class = loaded(match["path"], match["name"]) if match else given
     except FileError:
         # The functions below report the error.
-        own = None
-    return stack(given) if kind_of(own) is STACK else congestion(given)
+        own_class = None
+    return stack(given) if kind_of(own_class) is STACK else congestion(given)
 
 
 def refused(problem: str, remedy: str, key: str = "congestion", value: str = "") -> _core.ScenarioError:
@@ -353,13 +353,13 @@ def _kind(called: str, p: inspect.Parameter, hint: Any) -> tuple[str, str]:
     of_hint = [t for t in (typing.get_args(hint) or (hint,)) if t in _KINDS]
     has_no_default = p.default is inspect.Parameter.empty
     kind = of_hint[0] if of_hint else type(p.default)
-    fits = kind in _KINDS and (has_no_default or p.default is None or isinstance(p.default, (kind, int)))
+    fits_kind = kind in _KINDS and (has_no_default or p.default is None or isinstance(p.default, (kind, int)))
     if kind is type(None):
         raise refused(
             f"{called}: its parameter {p.name} has the default None, which does not say what it is",
             f"annotate it, such as `{p.name}: float | None = None`",
         )
-    if not fits or p.default == "":
+    if not fits_kind or p.default == "":
         raise refused(
             f"{called}: its parameter {p.name} is neither bool, int, float nor str",
             f"give it a default such as `{p.name}: float = 0.5`",

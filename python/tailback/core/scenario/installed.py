@@ -55,13 +55,13 @@ def found(name: Path, beside: Path = Path()) -> Path:
     a line reports this. In a folder without such a file, `first-run` and `examples/first-run.toml` are the same
     scenario."""
     path = beside / name
-    ours = _installed(name)
+    installed_path = _installed(name)
     # Unlike the methods of `Path`, these accept a name of any length.
-    if ours is None or os.path.exists(path) or not os.path.isfile(ours):
+    if installed_path is None or os.path.exists(path) or not os.path.isfile(installed_path):
         return path
     where = "this folder" if beside == Path() else str(beside)
-    print(plain(f"{name} is not in {where}; this is the installed {ours}"), file=sys.stderr)
-    return ours
+    print(plain(f"{name} is not in {where}; this is the installed {installed_path}"), file=sys.stderr)
+    return installed_path
 
 
 def _installed(name: Path) -> Path | None:

@@ -8,14 +8,14 @@ from tailback import _core
 def sentence(scenario: _core.Scenario) -> str:
     """Whether queues mark, and the reason. Empty if no queue can mark and no queue has `ecn` set."""
     marking = scenario.marking
-    able = [p for p in marking["ports"] if p["marks"] or p["own"]]
-    if not able:
+    marking_ports = [p for p in marking["ports"] if p["marks"] or p["own"]]
+    if not marking_ports:
         return ""
     if marking["on"]:
         rule = f"queues mark ECN-capable packets: {marking['because']}"
     else:
         rule = f"queues do not mark: {marking['because']}"
-    own = ", ".join(f"link.{p['name']} has ecn = {' and '.join(p['own'])}" for p in able if p["own"])
+    own = ", ".join(f"link.{p['name']} has ecn = {' and '.join(p['own'])}" for p in marking_ports if p["own"])
     return f"{rule}; except that {own}" if own else rule
 
 
@@ -23,12 +23,12 @@ def by_default(scenario: _core.Scenario) -> str:
     """A note if queues mark although the scenario does not say so, with the setting that makes them drop; else
     empty."""
     marking = scenario.marking
-    follow = sorted({p["queue"] for p in marking["ports"] if p["marks"] and not p["own"]})
-    if not marking["on"] or marking["given"] or not follow:
+    following_queues = sorted({p["queue"] for p in marking["ports"] if p["marks"] and not p["own"]})
+    if not marking["on"] or marking["given"] or not following_queues:
         return ""
-    verb = "mark" if len(follow) > 1 else "marks"
+    verb = "mark" if len(following_queues) > 1 else "marks"
     return (
-        f"{_and(follow)} {verb} ECN-capable packets, since {marking['because']}; "
+        f"{_and(following_queues)} {verb} ECN-capable packets, since {marking['because']}; "
         "marking = false at the top of the scenario has every queue drop them"
     )
 

@@ -60,12 +60,12 @@ def checked(f: Callable[P, T]) -> Callable[P, T]:
 
 def looks_at(f: Callable[..., Any]) -> Callable[[Sequence[Any], Mapping[str, Any]], None]:
     """The check of a function's arguments; it raises ValueError for the first wrong one."""
-    inside: Any = inspect.unwrap(f)
-    code = inside.__code__
+    function: Any = inspect.unwrap(f)
+    code = function.__code__
     positional = code.co_varnames[: code.co_argcount]
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    annotations = {k: str(v) for k, v in inside.__annotations__.items() if k in names}
-    defaults = inside.__kwdefaults__ or {}
+    annotations = {k: str(v) for k, v in function.__annotations__.items() if k in names}
+    defaults = function.__kwdefaults__ or {}
     tests: dict[str, Test] = {}
 
     def look(args: Sequence[Any], kw: Mapping[str, Any]) -> None:
@@ -74,7 +74,7 @@ def looks_at(f: Callable[..., Any]) -> Callable[[Sequence[Any], Mapping[str, Any
                 continue
             if name not in tests:
                 tree = ast.parse(annotations[name].strip("'\""), mode="eval").body
-                tests[name] = _test(tree, inside.__globals__)
+                tests[name] = _test(tree, function.__globals__)
             fault = tests[name](value)
             if fault is not None:
                 path, wrong, expectation = fault
@@ -94,15 +94,15 @@ def _test(node: ast.expr, names: Mapping[str, Any]) -> Test:
     expectation = " or ".join(dict.fromkeys(w for w in map(_wanted, alternatives) if w))
 
     def look(value: Any) -> Fault | None:
-        inner: Fault | None = None
+        inner_fault: Fault | None = None
         for part, test in tests:
             fault = test(value) if test is not None else None
             if fault is None:
                 return None
             # For a wrong value inside, the kind of the whole fits.
-            if fault[0] and inner is None and _head(part) != "None":
-                inner = fault
-        return inner or ("", value, expectation)
+            if fault[0] and inner_fault is None and _head(part) != "None":
+                inner_fault = fault
+        return inner_fault or ("", value, expectation)
 
     return look
 
@@ -133,15 +133,15 @@ def _inside(node: ast.expr) -> list[ast.expr]:
 
 
 def _wanted(node: ast.expr) -> str:
-    head, inside = _head(node), _inside(node)
+    head, elements = _head(node), _inside(node)
     if head == "None":
         return ""
     if head == "Literal":
-        return " or ".join(repr(ast.literal_eval(x)) for x in inside)
+        return " or ".join(repr(ast.literal_eval(x)) for x in elements)
     if head == "tuple":
-        return f"{len(inside)} values together: ({', '.join(_wanted(x) or 'a value' for x in inside)})"
-    if head in _LISTS and inside:
-        entry = " or ".join(w for w in map(_wanted, _alternatives(inside[0])) if w)
+        return f"{len(elements)} values together: ({', '.join(_wanted(x) or 'a value' for x in elements)})"
+    if head in _LISTS and elements:
+        entry = " or ".join(w for w in map(_wanted, _alternatives(elements[0])) if w)
         plural = {"a text": "texts", "a number": "numbers", "a whole number": "whole numbers"}.get(entry, "")
         return f"a list of {plural}" if plural else "a list"
     return _WORDS.get(head) or f"a {head}"
@@ -149,17 +149,17 @@ def _wanted(node: ast.expr) -> str:
 
 def _one(node: ast.expr, names: Mapping[str, Any]) -> Test | None:
     """The check of whether a value is of this kind; None for an unknown kind."""
-    head, inside = _head(node), _inside(node)
+    head, elements = _head(node), _inside(node)
     expectation = _wanted(node)
     if head == "Literal":
-        words = [ast.literal_eval(x) for x in inside]
+        words = [ast.literal_eval(x) for x in elements]
         return lambda value: None if isinstance(value, str) and value in words else ("", value, expectation)
     if head in _LISTS or head == "tuple":
-        each = [_test(x, names) for x in inside if not (isinstance(x, ast.Constant) and x.value is ...)]
-        fixed = head == "tuple" and len(each) == len(inside)
+        each = [_test(x, names) for x in elements if not (isinstance(x, ast.Constant) and x.value is ...)]
+        fixed = head == "tuple" and len(each) == len(elements)
         return lambda value: _of_list(value, each, fixed, expectation)
     if head in ("Mapping", "dict"):
-        entry = _test(inside[1], names) if len(inside) == 2 else None
+        entry = _test(elements[1], names) if len(elements) == 2 else None
         return lambda value: _of_dict(value, entry, expectation)
     of_class: Any = names.get(head)
     if head not in _IS and (of_class in (Any, object) or not isinstance(of_class, type)):

@@ -54,11 +54,11 @@ def room() -> Room:
 
 def promise_bytes(needed: float, what: str, remedy: str) -> None:
     """Refuses a task that needs more bytes than are free."""
-    free = room()
-    if needed > free.free:
+    free_room = room()
+    if needed > free_room.free:
         raise MemoryRefusal(
-            f"{what} may take {gigabytes(needed)} of memory, {gigabytes(max(0.0, free.free))} are free ({free.by}); "
-            f"help: {remedy}"
+            f"{what} may take {gigabytes(needed)} of memory, {gigabytes(max(0.0, free_room.free))} are free "
+            f"({free_room.by}); help: {remedy}"
         )
 
 
@@ -118,12 +118,12 @@ def _of_groups() -> list[Room]:
 def _of_group(folder: Path, limit: str, usage: str, cache: str) -> list[Room]:
     """The memory that one control group may still take; its file cache can be freed and counts as free."""
     try:
-        most = int((folder / limit).read_text())
+        most_bytes = int((folder / limit).read_text())
         used_bytes = int((folder / usage).read_text())
         stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
     except (OSError, ValueError):
         return []
-    return [Room(most - used_bytes + int(stat.get(cache, 0)), f"the control group's {limit}")]
+    return [Room(most_bytes - used_bytes + int(stat.get(cache, 0)), f"the control group's {limit}")]
 
 
 def _of_machine() -> list[Room]:

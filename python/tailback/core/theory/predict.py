@@ -111,12 +111,12 @@ def tail_drop(
     room_packets = b - n * steps
     if room_packets >= 0:
         cycle = rtt_full + steps * (tau + room_packets / c + rtt_full) / 2
-        idle = 0.0
+        idle_packets = 0.0
     else:
         empty_share = -room_packets / n
         filling = b / n
         cycle = rtt_full + empty_share * tau + filling * (tau + rtt_full) / 2
-        idle = n * empty_share**2 / 2
+        idle_packets = n * empty_share**2 / 2
     return TailDrop(
         flows=int(n),
         packets_per_s=c,
@@ -130,8 +130,8 @@ def tail_drop(
         queue_drop=b - room_packets,
         steps=steps,
         cycle_s=cycle,
-        idle_packets=idle,
-        utilisation=1 - idle / (c * cycle),
+        idle_packets=idle_packets,
+        utilisation=1 - idle_packets / (c * cycle),
     )
 
 

@@ -154,10 +154,10 @@ def red_equilibrium(flows: int, packets_per_s: float, rtt_s: float, ramp: Ramp, 
         low_average, high_average = (middle, high_average) if offered(middle) > packets_per_s else (low_average, middle)
     rtt = rtt_s + low_average / packets_per_s
     window = packets_per_s * rtt / flows
-    beyond = high_average >= ramp.end
+    is_beyond = high_average >= ramp.end
     region: Literal["ramp", "gentle", "beyond"] = (
-        "beyond" if beyond else "ramp" if low_average < ramp.max_threshold else "gentle"
+        "beyond" if is_beyond else "ramp" if low_average < ramp.max_threshold else "gentle"
     )
     # Beyond the ramp the flows need more signals than the ramp gives; the square-root law gives the number.
-    signalled = min(1.0, 3 / (2 * acked * window**2)) if beyond else ramp.signalled(low_average)
+    signalled = min(1.0, 3 / (2 * acked * window**2)) if is_beyond else ramp.signalled(low_average)
     return Equilibrium(int(flows), region, low_average, signalled, window, rtt, low_average / packets_per_s)

@@ -59,13 +59,13 @@ class Flow:
         if self.next is None:
             self.next = begin
         # Sequence numbers wrap at 2^32.
-        beyond = (begin + found.payload - self.next) % (1 << 32)
-        if found.payload == 0 or beyond >= 1 << 31 or beyond == 0:
+        bytes_beyond = (begin + found.payload - self.next) % (1 << 32)
+        if found.payload == 0 or bytes_beyond >= 1 << 31 or bytes_beyond == 0:
             self.again += found.payload > 0
             return 0
-        self.next = (self.next + beyond) % (1 << 32)
-        self.again += beyond < found.payload
-        return min(beyond, found.payload)
+        self.next = (self.next + bytes_beyond) % (1 << 32)
+        self.again += bytes_beyond < found.payload
+        return min(bytes_beyond, found.payload)
 
     def writes(self) -> tuple[list[int], list[int]]:
         """Times and bytes of the application's writes. A write is the segments up to one with PSH, at the time of its
@@ -102,9 +102,9 @@ def read(given: Given) -> Reading:
     if not flows:
         raise ReadError("the capture has no TCP or UDP packets", "capture IP packets of a flow", name=given.name)
     flows_by_size = sorted(flows, key=lambda f: -f.bytes)
-    wish = given.wishes.flow
-    if wish > len(flows_by_size):
-        raise ReadError(f"there is no flow {wish}", f"--flow takes 1 to {len(flows_by_size)}", name=given.name)
+    wished_flow = given.wishes.flow
+    if wished_flow > len(flows_by_size):
+        raise ReadError(f"there is no flow {wished_flow}", f"--flow takes 1 to {len(flows_by_size)}", name=given.name)
     notes.say("packets", f"{count}, in {amount(length / 1e9, 's')}")
     for i, f in enumerate(flows_by_size[:_MOST_LISTED], 1):
         notes.say(
@@ -116,11 +116,14 @@ def read(given: Given) -> Reading:
         notes.leave(
             f"{len(flows_by_size) - _MOST_LISTED} smaller flows", "the list is cut; --flow takes their numbers too"
         )
-    chosen = flows_by_size[(wish or 1) - 1]
-    notes.say("chosen", f"flow {wish or 1}" + ("" if wish else ", assumed: the largest flow; --flow names another"))
-    if chosen.again:
-        notes.say("sent again", f"{chosen.again} segments of the flow, wholly or in part")
-    times, sizes = chosen.writes() if given.wishes.writes else (chosen.times_ns, chosen.sizes)
+    chosen_flow = flows_by_size[(wished_flow or 1) - 1]
+    notes.say(
+        "chosen",
+        f"flow {wished_flow or 1}" + ("" if wished_flow else ", assumed: the largest flow; --flow names another"),
+    )
+    if chosen_flow.again:
+        notes.say("sent again", f"{chosen_flow.again} segments of the flow, wholly or in part")
+    times, sizes = chosen_flow.writes() if given.wishes.writes else (chosen_flow.times_ns, chosen_flow.sizes)
     if not times:
         raise ReadError("this flow carries no data", "name another flow with --flow", name=given.name)
     notes.say(
@@ -133,12 +136,12 @@ def read(given: Given) -> Reading:
     if len(times) > _MOST_WRITTEN:
         notes.leave("the written form", f"the flow has more than {_MOST_WRITTEN:,} packets: cut the capture")
     writes = given.wishes.writes
-    usable = Written("a scenario that replays this flow", lambda: scenario(times, sizes, writes))
+    scenario_file = Written("a scenario that replays this flow", lambda: scenario(times, sizes, writes))
     steps = (
         Next("tailback read FILE --write replay.toml", "write a scenario that replays this flow (--flow N: another)"),
         Next("tailback run replay.toml", "run it"),
     )
-    capture = Capture(tuple(flows_by_size), chosen, wish or 1)
+    capture = Capture(tuple(flows_by_size), chosen_flow, wished_flow or 1)
     return Reading(
         KIND,
         f"a capture of {count} packets, {len(flows_by_size)} flows",
@@ -146,7 +149,7 @@ def read(given: Given) -> Reading:
         notes.left,
         steps,
         capture,
-        usable if len(times) <= _MOST_WRITTEN else None,
+        scenario_file if len(times) <= _MOST_WRITTEN else None,
     )
 
 

@@ -70,23 +70,23 @@ def read(given: Given) -> Reading:
 def reading(found: Mapping[str, float], notes: Notes, name: str, kind: str = KIND) -> Reading:
     """A measurement from numbers by their keys: `idle`, `download total` and so on in seconds, `download rate` in
     bit/s."""
-    idle = found.get("idle", math.nan)
+    idle_s = found.get("idle", math.nan)
     rows = []
     for role in (Role.DOWN, Role.UP):
         rate = found.get(f"{role.value} rate", math.nan)
         if math.isfinite(rate):
             notes.say(f"{role.value} rate", amount(rate, "bit/s"))
             rows.append(Series(role.value, role, "bit/s", numbers([]), numbers([]), rate, whole=True))
-    if math.isfinite(idle):
-        notes.say("round trip, idle", amount(idle, "s"))
+    if math.isfinite(idle_s):
+        notes.say("round trip, idle", amount(idle_s, "s"))
     for phase in ("download", "upload", "loaded"):
         added_s, total = found.get(f"{phase} added"), found.get(f"{phase} total")
         if added_s is None and total is None:
             continue
-        if total is None and math.isfinite(idle):
-            total = idle + (added_s or 0.0)
-        if added_s is None and math.isfinite(idle) and total is not None:
-            added_s = total - idle
+        if total is None and math.isfinite(idle_s):
+            total = idle_s + (added_s or 0.0)
+        if added_s is None and math.isfinite(idle_s) and total is not None:
+            added_s = total - idle_s
         words = [amount(total, "s")] if total is not None else []
         words += [f"{amount(max(added_s, 0.0), 's')} more than idle"] if added_s is not None else []
         notes.say(f"round trip, {phase if phase == 'loaded' else 'during ' + phase}", ", ".join(words))
@@ -96,13 +96,13 @@ def reading(found: Mapping[str, float], notes: Notes, name: str, kind: str = KIN
             notes.leave(
                 "the round trip under load, for the command", "the text does not say which direction loaded the line"
             )
-    if not rows and not math.isfinite(idle):
+    if not rows and not math.isfinite(idle_s):
         raise ReadError(
             "the numbers do not say what they measure",
             'write them as "unloaded 15 ms, download active +34 ms"',
             name=name,
         )
-    measurement = Measurement("speed test", tuple(rows), math.nan, {}, idle_s=idle)
+    measurement = Measurement("speed test", tuple(rows), math.nan, {}, idle_s=idle_s)
     command = _command(measurement)
     steps = (Next(command, "ask what helps on this line"),) if command else ()
     if not command:
@@ -123,12 +123,12 @@ def _found(text: str, notes: Notes) -> dict[str, float]:
         text_after = "" if text_after.rstrip().endswith(":") else text_after
         # `94 Mbps down, 11 Mbps up` has the word behind the number. `Download: 94 Mbps` has it before, or on the line
         # before.
-        near = re.split(r"[\n\t,;|(]|\band\b", text_before)[-1]
+        words_near = re.split(r"[\n\t,;|(]|\band\b", text_before)[-1]
         is_jitter = _under_jitter(text_before, is_jitter)
         begins = hit.end()
-        word = _what(near) or _what(text_after) or _what(text_before)
-        if (key := _key(hit, near, text_after, text_before, word, last_direction, is_jitter)) is None:
-            if hit["time"] and (is_jitter or _OTHER.search(near) or _OTHER.search(text_after)):
+        word = _what(words_near) or _what(text_after) or _what(text_before)
+        if (key := _key(hit, words_near, text_after, text_before, word, last_direction, is_jitter)) is None:
+            if hit["time"] and (is_jitter or _OTHER.search(words_near) or _OTHER.search(text_after)):
                 other_times += 1
             elif hit["time"]:
                 notes.leave(hit[0], "the text does not say what it measures")

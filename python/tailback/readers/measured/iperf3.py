@@ -53,14 +53,14 @@ def read(given: Given) -> Reading:
         )
     series += _round_trips(document)
     totals = _table(end.get("sum")) if udp else {}
-    lost, packets = _number(totals.get("lost_packets")), _number(totals.get("packets"))
-    has_losses = packets > 0 and math.isfinite(lost)
-    sent_packets, received_packets = (int(packets), int(packets - lost)) if has_losses else (None, None)
+    lost_packets, packets = _number(totals.get("lost_packets")), _number(totals.get("packets"))
+    has_losses = packets > 0 and math.isfinite(lost_packets)
+    sent_packets, received_packets = (int(packets), int(packets - lost_packets)) if has_losses else (None, None)
     resent_segments = _number(_table(end.get("sum_sent")).get("retransmits"))
     for s in series:
         notes.say(s.name, said(s))
     if has_losses:
-        notes.say("lost", f"{int(lost)} of {int(packets)} datagrams, {100 * lost / packets:.3g} %")
+        notes.say("lost", f"{int(lost_packets)} of {int(packets)} datagrams, {100 * lost_packets / packets:.3g} %")
     if math.isfinite(_number(totals.get("jitter_ms"))):
         notes.say("jitter", amount(_number(totals["jitter_ms"]) / 1e3, "s"))
     if math.isfinite(resent_segments):
@@ -150,10 +150,10 @@ def _rates(
 def _say_sent(totals: Mapping[str, Any], role: Role, notes: Notes) -> float:
     """Says that a mean is the rate that was sent, and gives the share that was lost if it is known. Before version 3.2,
     UDP has one total with the sender's rate and the receiver's losses."""
-    lost, packets = _number(totals.get("lost_packets")), _number(totals.get("packets"))
-    if packets > 0 and 0 <= lost <= packets:
+    lost_packets, packets = _number(totals.get("lost_packets")), _number(totals.get("packets"))
+    if packets > 0 and 0 <= lost_packets <= packets:
         notes.say(f"mean, {role.value}", "assumed: the rate of the sender less what was lost")
-        return lost / packets
+        return lost_packets / packets
     notes.say(f"mean, {role.value}", "as sent: the receiver's total is missing, and what arrived is unknown")
     return 0.0
 

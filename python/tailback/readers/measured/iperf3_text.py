@@ -155,14 +155,14 @@ def read(given: Given) -> Reading:
     notes.leave("names and addresses", "they are not kept")
     settings = {f"{way.value} flows": str(one.flows) for way, one in zip(roles, role_results, strict=True)}
     settings |= {"control": run.control} if run.control else {}
-    lost = role_results[0].loss if not several_roles else None
+    loss = role_results[0].loss if not several_roles else None
     measurement = Measurement(
         program,
         tuple(one.series for one in role_results),
         max(s.until for s in run.steps),
         settings,
-        lost[1] if lost else None,
-        lost[1] - lost[0] if lost else None,
+        loss[1] if loss else None,
+        loss[1] - loss[0] if loss else None,
         role_results[0].again if not several_roles else None,
     )
     title = f"output of {program}, {'UDP' if run.udp else 'TCP'}"
@@ -200,10 +200,10 @@ def _of_role(run: _Run, role: Role, rows: Sequence[_Step], both: bool, notes: No
     sums = [s for s in rows if s.id == "SUM"]
     if sums:
         notes.leave("the rates of single streams", "their sum is read")
-    chosen = sums or list(rows)
-    totals = _totals(chosen)
+    chosen_rows = sums or list(rows)
+    totals = _totals(chosen_rows)
     spans = {(s.since, s.until) for s in totals} if run.old else set()
-    steps = [s for s in chosen if not s.end and s not in totals and (s.since, s.until) not in spans]
+    steps = [s for s in chosen_rows if not s.end and s not in totals and (s.since, s.until) not in spans]
     omitted = {s.since for s in steps if "omitted" in s.rest}
     if omitted:
         notes.leave(f"{len(omitted)} intervals at the beginning", "iperf3 was asked to omit them")

@@ -112,12 +112,12 @@ def _line(found: Measurement) -> _Line:
             notes.append(f"{role.value}: {amount(given_bps, 'bit/s')}, by the file's own settings.")
     measured_bps = {role: found.rate(role) / _PAYLOAD_SHARE for role in (Role.DOWN, Role.UP)}
     fastest = max((r for r in measured_bps.values() if r > 0), default=1e6)
-    chosen = []
+    rates_bps = []
     for role, given_bps in ((Role.DOWN, down_bps), (Role.UP, up_bps)):
         rate = given_bps or (measured_bps[role] if measured_bps[role] > 0 else fastest)
         if not given_bps:
             notes.append(f"assumed: {role.value} {amount(rate, 'bit/s')}, the measured rate with its headers.")
-        chosen.append(max(1e3, rate))
+        rates_bps.append(max(1e3, rate))
     rtt = _time(found.settings.get("rtt", ""))
     if rtt:
         notes.append(f"Round trip {amount(rtt, 's')}, by the file's own settings.")
@@ -127,7 +127,7 @@ def _line(found: Measurement) -> _Line:
         notes.append(f"assumed: round trip {amount(rtt, 's')}, {'the shortest ping' if pings else 'a usual one'}.")
     notes.append(f"assumed: Ethernet, {_FRAME_BYTES} B around each packet.")
     queue = _queue(found.settings.get("queue", ""), notes)
-    return _Line(chosen[0], chosen[1], min(max(rtt, 1e-6), 10.0), queue, tuple(notes))
+    return _Line(rates_bps[0], rates_bps[1], min(max(rtt, 1e-6), 10.0), queue, tuple(notes))
 
 
 def _queue(name: str, notes: list[str]) -> str:

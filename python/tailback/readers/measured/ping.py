@@ -192,9 +192,9 @@ def _reading(log: _Log, stated: dict[str, float], notes: Notes) -> Reading:
                 f"{abs(stated['received'] - received_count):.0f} replies",
                 "they are counted in the summary but missing in the text",
             )
-        sent_count, got = int(stated["sent"]), int(stated["received"])
+        sent_count, got_count = int(stated["sent"]), int(stated["received"])
     else:
-        got = received_count
+        got_count = received_count
         notes.say("assumed", "without a summary, the sent packets are those between the first and the last reply")
     times = _times(log, stated, notes)
     series = Series(
@@ -216,12 +216,15 @@ def _reading(log: _Log, stated: dict[str, float], notes: Notes) -> Reading:
         notes.say("round trip", ", ".join(stated_texts) or "unknown: there was no reply")
         series = Series("ping", Role.PING, "s", numbers([]), numbers([]), stated.get("mean", math.nan))
     if sent_count:
-        notes.say("lost", f"{sent_count - got} of {sent_count}, {100 * max(0, sent_count - got) / sent_count:.3g} %")
+        notes.say(
+            "lost",
+            f"{sent_count - got_count} of {sent_count}, {100 * max(0, sent_count - got_count) / sent_count:.3g} %",
+        )
     if log.duplicates:
         notes.say("duplicates", str(log.duplicates))
     notes.leave("names and addresses", "they are not kept")
     length = float(times[-1] - times[0]) if len(times) > 1 else math.nan
-    measurement = Measurement("ping", (series,), length, {}, sent_count or None, got)
+    measurement = Measurement("ping", (series,), length, {}, sent_count or None, got_count)
     return Reading(
         KIND,
         f"a log of ping, {received_count} replies",

@@ -79,16 +79,16 @@ def _columns(found: Table, given: Given) -> tuple[Head | None, Head] | None:
     """The column of the time (None if lines are one second apart or have durations) and that of the value; None if
     there are no such columns."""
     named_heads = heads(found.names)
-    wish = given.wishes.column
+    wished_column = given.wishes.column
     value_heads = [
         h for h in named_heads if h.quantity in (Quantity.RATE, Quantity.DELAY, Quantity.BYTES, Quantity.PACKETS)
     ]
     value_heads = [h for h in value_heads if _filled(found, h.at)]
-    if wish:
-        if wish not in found.names:
+    if wished_column:
+        if wished_column not in found.names:
             return None
-        column = found.names.index(wish)
-        value_heads = [h for h in value_heads if h.at == column] or [Head(column, wish, Quantity.RATE)]
+        column = found.names.index(wished_column)
+        value_heads = [h for h in value_heads if h.at == column] or [Head(column, wished_column, Quantity.RATE)]
     times = [h for h in named_heads if h.quantity is Quantity.TIME] or [
         h for h in named_heads if h.quantity is Quantity.DURATION
     ]
@@ -253,11 +253,11 @@ def _in_order(
         )
     if times[0] < 0:
         raise ReadError(f"this time is before 0 ({times[0]:g} s)", "let the trace begin at 0", lines[0], name)
-    keep = np.append(gaps > 0, True)
-    for line_number, kept in zip(lines, keep, strict=True):
+    is_kept = np.append(gaps > 0, True)
+    for line_number, kept in zip(lines, is_kept, strict=True):
         if not kept:
             notes.leave("a line at the time of the next one", "the last of several lines counts", line_number)
-    return times[keep], raw[keep], [line_number for line_number, k in zip(lines, keep, strict=True) if k]
+    return times[is_kept], raw[is_kept], [line_number for line_number, k in zip(lines, is_kept, strict=True) if k]
 
 
 def _from_amounts(times: Numbers, raw: Numbers, what: Head, notes: Notes) -> tuple[Numbers, Numbers]:

@@ -113,11 +113,11 @@ def _of_json(document: Any, depth: int = 0) -> Table | None:
         return None
     lists = {k: v for k, v in document.items() if isinstance(v, list) and len(v) > 1 and _are_numbers(v)}
     longest = max(map(len, lists.values()), default=0)
-    beside = {k: v for k, v in lists.items() if len(v) == longest}
-    if len(beside) > 1:
+    longest_lists = {k: v for k, v in lists.items() if len(v) == longest}
+    if len(longest_lists) > 1:
         return Table(
-            tuple(map(str, beside)),
-            tuple((0, tuple(map(_cell, row))) for row in zip(*beside.values(), strict=True)),
+            tuple(map(str, longest_lists)),
+            tuple((0, tuple(map(_cell, row))) for row in zip(*longest_lists.values(), strict=True)),
             "JSON",
             False,
         )

@@ -141,15 +141,15 @@ def _together(core: _core.Plan, plan: Plan, runs: list[dict[str, Any]]) -> tuple
     """The bytes of a folder without runs, and the bytes that each run adds. The two are measured separately, because a
     file of one run is mostly the description of its columns."""
     step = max(1, len(runs) // TOGETHER)
-    chosen = list(range(0, len(runs), step))[:TOGETHER]
+    chosen_runs = list(range(0, len(runs), step))[:TOGETHER]
     sizes = []
-    for sample in (chosen[:1], chosen):
+    for sample in (chosen_runs[:1], chosen_runs):
         with tempfile.TemporaryDirectory(prefix="tailback-") as d:
             results = core.only(sample).execute(d, 1, None, plan.queues or None, classes=plan.classes or None)
             if results.failure is not None:
                 return None
             sizes.append(float(sum(p.stat().st_size for p in Path(d).glob("*.parquet"))))
-    each = max(0.0, sizes[1] - sizes[0]) / (len(chosen) - 1)
+    each = max(0.0, sizes[1] - sizes[0]) / (len(chosen_runs) - 1)
     return max(0.0, sizes[0] - each), each
 
 
@@ -163,22 +163,22 @@ def _spread(work: list[float]) -> list[int]:
 
 def _time(one: _core.Plan, plan: Plan, budget_s: float) -> tuple[tuple[float, float] | None, str]:
     """CPU seconds and bytes on disk of a run (0 bytes if it was stopped early), and the reason if it failed."""
-    began, cpu = time.monotonic(), time.process_time()
+    begin_s, begin_cpu_s = time.monotonic(), time.process_time()
     share = 0.0
 
     def tell(state: dict[str, Any]) -> bool:
         nonlocal share
         share = state["share"]
-        return time.monotonic() - began < budget_s
+        return time.monotonic() - begin_s < budget_s
 
-    with tempfile.TemporaryDirectory(prefix="tailback-") as d:
-        results = one.execute(d, 1, tell, plan.queues or None, classes=plan.classes or None)
-        spent = time.process_time() - cpu
+    with tempfile.TemporaryDirectory(prefix="tailback-") as folder:
+        results = one.execute(folder, 1, tell, plan.queues or None, classes=plan.classes or None)
+        cpu_s = time.process_time() - begin_cpu_s
         if results.failure is not None:
             return None, str(results.failure["message"])
         if results.report["done"] < 1:
-            return ((spent / share, 0.0) if share > 0.01 else None), ""
-        files = sum(p.stat().st_size for p in Path(d).glob("*.parquet"))
+            return ((cpu_s / share, 0.0) if share > 0.01 else None), ""
+        files = sum(p.stat().st_size for p in Path(folder).glob("*.parquet"))
         return (results.reports[0]["cpu_s"], float(files)), ""
 
 

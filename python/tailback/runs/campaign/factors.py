@@ -39,24 +39,24 @@ def _texts(given: list[str] | dict[str, Any], path: str = "") -> list[str]:
         return given
     texts: list[str] = []
     for key, value in given.items():
-        own = f"{path}.{key}" if path else key
+        own_path = f"{path}.{key}" if path else key
         # A table without `kind` is not a value itself, but a part of the path of its values.
         if isinstance(value, dict) and "kind" not in value:
-            texts += _texts(value, own)
+            texts += _texts(value, own_path)
         else:
-            texts.append(f"{own}={inline(value)}")
+            texts.append(f"{own_path}={inline(value)}")
     return texts
 
 
 def combined(factors: Sequence[Factor]) -> list[Point]:
     """Every combination, the last factor fastest."""
-    plain: list[list[Point]] = []
+    point_lists: list[list[Point]] = []
     for f in factors:
         if isinstance(f, DependentPoints):
-            plain = [by_label(product(plain), f.by, f.of)]
+            point_lists = [by_label(product(point_lists), f.by, f.of)]
         else:
-            plain.append(f)
-    return product(plain)
+            point_lists.append(f)
+    return product(point_lists)
 
 
 def factors_of(
@@ -102,10 +102,10 @@ def points_of(a: Axis, given: Values | None, where: str) -> list[Point]:
     labelled_values = labelled(given, a.unit, where)
     if not labelled_values:
         raise FileError(f"{where}: values is empty; give at least one value")
-    unknown = [k for k in a.changes if k not in dict(labelled_values)]
-    if unknown:
+    unknown_labels = [k for k in a.changes if k not in dict(labelled_values)]
+    if unknown_labels:
         raise FileError(
-            f"{where}: set has {unknown[0]!r}, which is no label; give one of {', '.join(dict(labelled_values))}"
+            f"{where}: set has {unknown_labels[0]!r}, which is no label; give one of {', '.join(dict(labelled_values))}"
         )
     return [a.point(label, text) for label, text in labelled_values]
 

@@ -119,10 +119,10 @@ class Metric:
                 near = difflib.get_close_matches(name, t.columns, 1)
                 hint = f'did you mean "{near[0]}"?' if near else f"columns are {', '.join(t.columns)}"
                 raise FileError(f"stop.metric = {stop.metric!r}: the table {t.name} has no column {name!r}; {hint}")
-        keep = np.ones(len(t), bool)
+        is_kept = np.ones(len(t), bool)
         for name, label in stop.where.items():
-            keep &= np.asarray([str(x) == str(label) for x in t.to_list(name)], bool)
-        rows = np.flatnonzero(keep)
+            is_kept &= np.asarray([str(x) == str(label) for x in t.to_list(name)], bool)
+        rows = np.flatnonzero(is_kept)
         if len(rows) != 1:
             names = [c for c in t.columns if c not in PLAN and len(t) and isinstance(t[0][c], str)][:3]
             rows_text = "; ".join(

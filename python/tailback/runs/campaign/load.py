@@ -40,37 +40,41 @@ def load_sweep(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Se
     <Sweep rates: 3 points, 1 replications>
     """
     if isinstance(source, Mapping):
-        table, file, beside = dict(source), "sweep", Path()
+        table, file, folder = dict(source), "sweep", Path()
     else:
         path = Path(source)
-        table, file, beside = read_toml(path), str(path), path.parent
+        table, file, folder = read_toml(path), str(path), path.parent
     if "scenario" not in table and table.keys() & {"duration", "topology", "link", "flows", "sessions", "workload"}:
         raise FileError(
             f"{file}: this is a scenario, not a sweep of one; `tailback run {file}` runs it, and a sweep is a file "
             f'with scenario = "{Path(file).name}" and a table [axis.NAME] for each thing to vary'
         )
-    t = read_table(SweepFile, table, file)
-    if t.name:
-        safe_id(t.name, file, "name")
-    scenario = _scenario(t.scenario, beside, file)
-    tables = {k: read_table(SweepAxis, v, file, f"axis.{k}") for k, v in t.axis.items()}
+    sweep_table = read_table(SweepFile, table, file)
+    if sweep_table.name:
+        safe_id(sweep_table.name, file, "name")
+    scenario = _scenario(sweep_table.scenario, folder, file)
+    tables = {k: read_table(SweepAxis, v, file, f"axis.{k}") for k, v in sweep_table.axis.items()}
     axes = {k: (axis_of(k, a), a) for k, a in tables.items()}
-    points = _points(t, axes, file)
-    then = [*t.then, *overrides]
-    find_classes(scenario, dict.fromkeys([*then, *(o for p in points for o in p.overrides)]), [beside])
+    points = _points(sweep_table, axes, file)
+    then = [*sweep_table.then, *overrides]
+    find_classes(scenario, dict.fromkeys([*then, *(o for p in points for o in p.overrides)]), [folder])
     scenarios = [(p.labels, _core.load(*as_text(scenario), [*p.overrides, *then], True)) for p in points]
-    stop = None if t.stop is msgspec.UNSET else _stop(read_table(StopTable, t.stop, file, "stop"), t, file)
-    if t.seed is not None and not 0 <= t.seed < SEEDS:
-        raise FileError(f"{file}: seed = {t.seed}; write a whole number from 0 to {SEEDS - 1}")
-    if t.replications is not None and not 1 <= t.replications <= MOST_SEEDS:
-        raise FileError(f"{file}: replications = {t.replications}; write a number from 1 to {MOST_SEEDS}")
+    stop = (
+        None
+        if sweep_table.stop is msgspec.UNSET
+        else _stop(read_table(StopTable, sweep_table.stop, file, "stop"), sweep_table, file)
+    )
+    if sweep_table.seed is not None and not 0 <= sweep_table.seed < SEEDS:
+        raise FileError(f"{file}: seed = {sweep_table.seed}; write a whole number from 0 to {SEEDS - 1}")
+    if sweep_table.replications is not None and not 1 <= sweep_table.replications <= MOST_SEEDS:
+        raise FileError(f"{file}: replications = {sweep_table.replications}; write a number from 1 to {MOST_SEEDS}")
     return Sweep(
-        name=t.name or (Path(file).stem.lstrip(".") if not isinstance(source, Mapping) else "") or "sweep",
+        name=sweep_table.name or (Path(file).stem.lstrip(".") if not isinstance(source, Mapping) else "") or "sweep",
         points=scenarios,
-        replications=t.replications or 1,
-        seed=t.seed,
+        replications=sweep_table.replications or 1,
+        seed=sweep_table.seed,
         stop=stop,
-        compare=None if t.compare is msgspec.UNSET else _compare(t.compare, points, file),
+        compare=None if sweep_table.compare is msgspec.UNSET else _compare(sweep_table.compare, points, file),
         axes=[axis for axis, _ in axes.values()],
         queues=queues_of(scenario),
     )
@@ -120,18 +124,18 @@ def _points(t: SweepFile, axes: dict[str, tuple[Axis, SweepAxis]], file: str) ->
 
 
 def _cases(t: SweepFile, axes: Collection[str], file: str) -> list[Point]:
-    case_keys = [read_table(CaseKeys, c, file, f"case[{i}]") for i, c in enumerate(t.case)]
+    case_keys = [read_table(CaseKeys, case, file, f"case[{i}]") for i, case in enumerate(t.case)]
     names = list(case_keys[0].labels)
-    for i, c in enumerate(case_keys):
-        if list(c.labels) != names:
+    for i, case in enumerate(case_keys):
+        if list(case.labels) != names:
             raise FileError(
-                f"{file}: case[{i}] has the labels {', '.join(c.labels)}, but case[0] has {', '.join(names)}; give all "
-                "cases the same labels in the same order"
+                f"{file}: case[{i}] has the labels {', '.join(case.labels)}, but case[0] has {', '.join(names)}; give "
+                "all cases the same labels in the same order"
             )
     both = [n for n in names if n in axes]
     if both:
         raise FileError(f"{file}: {both[0]!r} is an axis and a label of the cases; give one of them another name")
-    return [Point({k: str(v) for k, v in c.labels.items()}, list(c.set)) for c in case_keys]
+    return [Point({k: str(v) for k, v in case.labels.items()}, list(case.set)) for case in case_keys]
 
 
 def _stop(s: StopTable, t: SweepFile, file: str) -> StopTable:
@@ -154,13 +158,14 @@ def _stop(s: StopTable, t: SweepFile, file: str) -> StopTable:
 
 
 def _compare(given: dict[str, Any], points: list[Point], file: str) -> PairedTable:
-    c = read_table(PairedTable, given, file, "compare")
-    labels = list(dict.fromkeys(p.labels[c.axis] for p in points if c.axis in p.labels))
+    compare_table = read_table(PairedTable, given, file, "compare")
+    labels = list(dict.fromkeys(p.labels[compare_table.axis] for p in points if compare_table.axis in p.labels))
     if not labels:
         names = list(points[0].labels)
-        raise FileError(f"{file}: compare.axis = {c.axis!r}: there is no such axis; {axes_in_words(names)}")
-    if str(c.against) not in labels:
+        raise FileError(f"{file}: compare.axis = {compare_table.axis!r}: there is no such axis; {axes_in_words(names)}")
+    if str(compare_table.against) not in labels:
         raise FileError(
-            f"{file}: compare.against = {c.against!r}: give one of the labels of {c.axis}: {', '.join(labels)}"
+            f"{file}: compare.against = {compare_table.against!r}: give one of the labels of {compare_table.axis}: "
+            f"{', '.join(labels)}"
         )
-    return msgspec.structs.replace(c, against=str(c.against))
+    return msgspec.structs.replace(compare_table, against=str(compare_table.against))

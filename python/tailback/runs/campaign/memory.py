@@ -45,15 +45,15 @@ def kept(parts: Sequence[Part]) -> int:
 def promise(plan: _core.Plan, jobs: int, dir: str | os.PathLike[str] | None, build: str = "") -> None:
     """Refuse a plan if parallel runs may take more memory than is free. Without `dir` the tables of the runs stay in
     memory. Runs that are stored in `dir` are not counted, because they are not run again."""
-    free, threads = room(), threads_of(jobs)
+    free_room, threads = room(), threads_of(jobs)
     points = [(parts, runs) for parts, runs in plan.memory() if runs]
-    if too_much(points, threads, dir is None, free) is None:
+    if too_much(points, threads, dir is None, free_room) is None:
         return
     if dir is not None:
         stored_keys = stored(Path(dir))
         runs = [i for i, run in enumerate(plan.runs(build)) if run["key"] not in stored_keys]
         points = [(parts, n) for parts, n in plan.only(runs).memory() if n]
-    problem = too_much(points, threads, dir is None, free)
+    problem = too_much(points, threads, dir is None, free_room)
     if problem is not None:
         raise MemoryRefusal(problem)
 

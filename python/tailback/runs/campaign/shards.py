@@ -43,11 +43,11 @@ def in_shard(core: _core.Plan, errand: Errand, shard: tuple[int, int], mine: Seq
     Raises OSError while another process runs the same shard, or the whole plan.
     """
     name = shard_name(shard)
-    own = errand.folder / "shards" / name
+    shard_folder = errand.folder / "shards" / name
     keys = errand.keys(core)
-    elsewhere = stored(errand.folder) - stored(own)
+    elsewhere = stored(errand.folder) - stored(shard_folder)
     part = core.only([at for at in mine if keys[at] not in elsewhere])
-    results = errand.run(part, dir=own, chunks=True, within=errand.folder)
+    results = errand.run(part, dir=shard_folder, chunks=True, within=errand.folder)
     if results.store_error is not None:
         raise results.store_error
     return results

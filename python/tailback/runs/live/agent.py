@@ -97,10 +97,10 @@ def make(config: dict[str, Any]) -> tuple[int, list[str]]:
     # If the kernel has its own queue here, that queue must never drop packets.
     ip("link", "set", DEVICE, "mtu", str(config["mtu"]), "txqueuelen", "20000", "up")
     for group in config["groups"]:
-        own, far_address = group["own"], group["other"]
-        ip("addr", "add", f"{own}/{128 if ipv6 else 32}", "dev", DEVICE, *(["nodad"] if ipv6 else []))
+        own_address, far_address = group["own"], group["other"]
+        ip("addr", "add", f"{own_address}/{128 if ipv6 else 32}", "dev", DEVICE, *(["nodad"] if ipv6 else []))
         attributes = ["mtu", str(group["mtu"])] + group["attributes"]
-        ip("route", "add", far_address, "dev", DEVICE, "src", own, *attributes)
+        ip("route", "add", far_address, "dev", DEVICE, "src", own_address, *attributes)
     return device, refused_settings
 
 
@@ -182,15 +182,17 @@ def _obey(channel: Channel, order: dict[str, Any]) -> None:
     listeners = []
     for address in order.get("listen", []):
         for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
-            s = socket.socket(socket.AF_INET, kind)
-            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            s.bind((address, order["port"]))
+            listener = socket.socket(socket.AF_INET, kind)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((address, order["port"]))
             if kind == socket.SOCK_STREAM:
-                s.listen()
-            listeners.append(s)
-    channel.send({"done": True, "refused_settings": refused_settings}, tuple(s.fileno() for s in listeners))
-    for s in listeners:
-        s.close()
+                listener.listen()
+            listeners.append(listener)
+    channel.send(
+        {"done": True, "refused_settings": refused_settings}, tuple(listener.fileno() for listener in listeners)
+    )
+    for listener in listeners:
+        listener.close()
 
 
 def serve(channel: Channel) -> None:

@@ -96,14 +96,14 @@ def scenario(options: dict[str, Any]) -> Any:
         f'[flows.conversation]\nfrom = "near"\nto = "far"\ncount = {options["flows"]}\ntransport = "udp"\n'
         'traffic = { kind = "cbr", rate = "1Mbps" }\n'
     )
-    built = load_scenario(text, name="the options of gateway")
-    if built.queue_classes:
+    scenario_built = load_scenario(text, name="the options of gateway")
+    if scenario_built.queue_classes:
         raise BoxError(
-            f"the queue {built.queue_classes[0]} is written in Python, and a box forwards with those of `tailback "
-            "describe`; name one of these",
+            f"the queue {scenario_built.queue_classes[0]} is written in Python, and a box forwards with those of "
+            "`tailback describe`; name one of these",
             input=True,
         )
-    return built
+    return scenario_built
 
 
 def _config(end: BoxEnd, own: int, mtu: int) -> dict[str, Any]:
@@ -139,14 +139,14 @@ def ends_of(near: str, far: str, mtu: int | None) -> list[BoxEnd]:
 
 def _together(ends: list[BoxEnd], made: list[dict[str, Any]]) -> None:
     """Whether two interfaces can be the two sides of one box."""
-    near, far = made
-    if near["mtu"] != far["mtu"]:
+    near_device, far_device = made
+    if near_device["mtu"] != far_device["mtu"]:
         raise BoxError(
-            f"{ends[0].said} has an MTU of {near['mtu']} B, {ends[1].said} one of {far['mtu']} B; "
-            f"give both the same: `ip link set {far['name']} mtu {near['mtu']}`",
+            f"{ends[0].said} has an MTU of {near_device['mtu']} B, {ends[1].said} one of {far_device['mtu']} B; "
+            f"give both the same: `ip link set {far_device['name']} mtu {near_device['mtu']}`",
             input=True,
         )
-    if near["peer"] == far["name"] and ends[0].inode == ends[1].inode:
+    if near_device["peer"] == far_device["name"] and ends[0].inode == ends[1].inode:
         raise BoxError(
             f"{ends[0].said} and {ends[1].said} are the two ends of one cable: packets would go round for ever; "
             "name the ends of two",

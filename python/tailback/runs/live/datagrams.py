@@ -49,16 +49,16 @@ def numbered(number: int, payload: bytes) -> bytes:
 def received(s: socket.socket) -> Iterator[Datagram]:
     """The datagrams that wait at a socket."""
     # The kernel gives the arrival in the time of day.
-    ahead = time.monotonic_ns() - time.time_ns()
+    offset_ns = time.monotonic_ns() - time.time_ns()
     for _ in range(_BATCH):
         try:
-            payload, beside, _, peer = s.recvmsg(_LARGEST, _BESIDE)
+            payload, control_messages, _, peer = s.recvmsg(_LARGEST, _BESIDE)
         except OSError:
             return
         at_ns = time.monotonic_ns()
-        for level, kind, stamp in beside:
+        for level, kind, stamp in control_messages:
             if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMPNS):
                 seconds, ns = _TIME.unpack(stamp)
-                at_ns = seconds * 1_000_000_000 + ns + ahead
+                at_ns = seconds * 1_000_000_000 + ns + offset_ns
         number, sent = _HEAD.unpack_from(payload) if len(payload) >= ROOM else (None, 0)
         yield Datagram(peer, len(payload), at_ns, number, sent)

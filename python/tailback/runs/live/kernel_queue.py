@@ -73,16 +73,19 @@ def of(scenario: Any, link: str) -> KernelQueue:
     """The queue of this link, both directions, as lines for this kernel. Raises NotPossible."""
     document = written_out(tomllib.loads(scenario.toml), scenario)
     link_ways = list(_ways(document))
-    directions = [w for w in link_ways if w.name == link]
+    directions = [link_way for link_way in link_ways if link_way.name == link]
     if not directions:
-        names = ", ".join(dict.fromkeys(w.name for w in link_ways))
+        names = ", ".join(dict.fromkeys(link_way.name for link_way in link_ways))
         hint = f"links are {names}" if names else "this works with links that are written as [link.NAME]"
         raise NotPossible(f"--kernel {link}: there is no such link; {hint}")
     _steady(document, link)
     _with_own_memory(document, directions)
     first = directions[0]
-    near, far = (_reached(node, [w for w in link_ways if w.name != link]) for node in (first.begin, first.end))
-    if near & far:
+    near_nodes, far_nodes = (
+        _reached(node, [link_way for link_way in link_ways if link_way.name != link])
+        for node in (first.begin, first.end)
+    )
+    if near_nodes & far_nodes:
         raise NotPossible(
             f"--kernel {link}: another way leads around link.{link}, so the link does not divide the network; name "
             "another link"
@@ -90,14 +93,14 @@ def of(scenario: Any, link: str) -> KernelQueue:
     lines: tuple[list[str], list[str]] = ([], [])
     overrides, needs = [], []
     flows = {group[end] for group in _core.live_groups(scenario) for end in ("from", "to")}
-    for w, key in zip(directions, ("", "reverse_"), strict=True):
-        if w.holds_nothing_back:
+    for link_way, key in zip(directions, ("", "reverse_"), strict=True):
+        if link_way.holds_nothing_back:
             continue
         try:
-            queue = kernel.queue(w.queue, w.rate_bps, scenario.marking["on"])
+            queue = kernel.queue(link_way.queue, link_way.rate_bps, scenario.marking["on"])
         except TcError as e:
             raise NotPossible(f"--kernel {link}: {e}") from e
-        side, comes_in = _place(w, link_ways, (near & flows, far & flows), key == "")
+        side, comes_in = _place(link_way, link_ways, (near_nodes & flows, far_nodes & flows), key == "")
         lines[side].extend(_at(queue, comes_in))
         needs += [*queue.needs, *(["ifb", "ingress"] if comes_in else [])]
         overrides.append(f'link.{link}.{key}queue={{kind="droptail",buffer="unlimited"}}')
@@ -107,7 +110,7 @@ def of(scenario: Any, link: str) -> KernelQueue:
         raise NotPossible(
             f"--kernel {link}: the queues of link.{link} hold no packets back; name a link whose queues do"
         )
-    return KernelQueue(link, far, lines, overrides, list(dict.fromkeys(needs)))
+    return KernelQueue(link, far_nodes, lines, overrides, list(dict.fromkeys(needs)))
 
 
 def _ways(document: Mapping[str, Any]) -> Iterator[_Way]:

@@ -155,12 +155,14 @@ def plan(scenario: Any, overrides: Mapping[str, Any]) -> Layout:
         raise NotPossible(
             "the scenario has no groups of flows; sessions and applications have no real counterpart here"
         )
-    if (most := sum(group_keys["count"] for group_keys in groups)) > MOST_FLOWS:
-        raise NotPossible(f"the scenario has {most} flows; give at most {MOST_FLOWS}, each needs a real connection")
+    if (flow_count := sum(group_keys["count"] for group_keys in groups)) > MOST_FLOWS:
+        raise NotPossible(
+            f"the scenario has {flow_count} flows; give at most {MOST_FLOWS}, each needs a real connection"
+        )
     if len(groups) > MOST_GROUPS:
         raise NotPossible(f"the scenario has {len(groups)} groups of flows; give at most {MOST_GROUPS}")
     # The bytes that wait in a socket, so that a sender that wakes late still has enough to send.
-    waiting = max(1 << 18, min(1 << 22, (1 << 27) // most))
+    waiting = max(1 << 18, min(1 << 22, (1 << 27) // flow_count))
     ipv6 = bool(overrides.get("ipv6"))
     sysctls = {**_SYSCTLS, "net/ipv4/tcp_wmem": f"4096 {waiting} 67108864"}
     layout = Layout([], sysctls, [], ipv6)
@@ -207,12 +209,12 @@ def _connections(g: Mapping[str, Any], number: int, layout: Layout, overrides: M
     if g["traffic"].get("turns"):
         raise NotPossible(f"flows.{name} makes pauses (turns), and iperf3 sends all the time; leave out turns")
     congestion = overrides.get("congestion") or transport["congestion"]["kind"]
-    near, far = _addresses(number, layout.ipv6)
+    near_address, far_address = _addresses(number, layout.ipv6)
     header = 40 + 20 * layout.ipv6 + (12 if transport["timestamps"] else 0)
     # Packets of the scenario have one size with any options. In a kernel, options reduce the payload.
     mtu = transport["payload"] + transport["header"]
     in_kernel = (_core.control_facts(congestion) or {}).get("linux")
-    group = FlowGroup(name, number, g["count"], _TCP, near, far, mtu, in_kernel or congestion)
+    group = FlowGroup(name, number, g["count"], _TCP, near_address, far_address, mtu, in_kernel or congestion)
     if mtu - header < 48 or mtu > 65_000:
         raise NotPossible(f"flows.{name} has packets of {mtu} B; a kernel takes 100 B to 65000 B")
     if not in_kernel and not overrides.get("congestion"):
@@ -279,13 +281,13 @@ def _datagrams(g: Mapping[str, Any], number: int, layout: Layout) -> FlowGroup:
 def _answered(g: Mapping[str, Any], group: FlowGroup) -> None:
     """The destination sends each datagram back at once."""
     group.echo = group.numbered = True
-    least = group.datagram_header + datagrams.ROOM
+    least_bytes = group.datagram_header + datagrams.ROOM
     size = g["transport"]["echo_size"]
     smallest = min(size or ANY_SIZE, int(g["sizes"]["bytes"]) if g["sizes"]["kind"] == "fixed" else 0)
-    if smallest < least or (size or 0) > ANY_SIZE:
+    if smallest < least_bytes or (size or 0) > ANY_SIZE:
         raise NotPossible(
             f"flows.{group.name} has its datagrams answered (echo), and each of them carries a number and a time; give "
-            f"packet_size one size, and it and echo_size at least {least}B and at most {ANY_SIZE}B"
+            f"packet_size one size, and it and echo_size at least {least_bytes}B and at most {ANY_SIZE}B"
         )
     group.answer = 0 if size is None else size - group.datagram_header
     group.mtu = max(group.mtu, size or 0)
@@ -344,11 +346,13 @@ def _shared(found: list[dict[str, Any]], layout: Layout) -> None:
     groups = [g for g in found if g["transport"]["kind"] == "tcp"]
     if not groups:
         return
-    for key, say in (("variant", "loss recovery"), ("timestamps", "timestamps"), ("dsack", "DSACK")):
+    for key, setting_name in (("variant", "loss recovery"), ("timestamps", "timestamps"), ("dsack", "DSACK")):
         values = {g["name"]: g["transport"][key] for g in groups}
         if len(set(values.values())) > 1:
             first = groups[0]["name"]
-            layout.not_told.append(f"{say} is one setting of the kernel: all groups have that of flows.{first}")
+            layout.not_told.append(
+                f"{setting_name} is one setting of the kernel: all groups have that of flows.{first}"
+            )
     transport = groups[0]["transport"]
     sack = transport["variant"] == "sack"
     layout.sysctls |= {

@@ -93,11 +93,11 @@ def _ipv6() -> MachineCheck:
 
 
 def _priority() -> MachineCheck:
-    may = _core.may_be_real_time()
+    may_be_real_time = _core.may_be_real_time()
     return MachineCheck(
         "real-time priority",
-        may,
-        "allowed" if may else "not allowed: packets may be written later on a busy machine",
+        may_be_real_time,
+        "allowed" if may_be_real_time else "not allowed: packets may be written later on a busy machine",
         "run as root, or give this user an rtprio limit of 10 in /etc/security/limits.conf",
         needed=False,
     )

@@ -97,11 +97,11 @@ def _connect(config: dict[str, Any], set_: Callable[[dict[str, str]], None]) -> 
     ip("link", "set", "lo", "up")
     ip("link", "set", _HOST, "mtu", str(config["mtu"]), "gso_max_segs", "1", "up")
     for group in config["groups"]:
-        own, far_address = group["own"], group["other"]
-        ip("addr", "add", f"{own}/{128 if ipv6 else 32}", "dev", _HOST, *(["nodad"] if ipv6 else []))
+        own_address, far_address = group["own"], group["other"]
+        ip("addr", "add", f"{own_address}/{128 if ipv6 else 32}", "dev", _HOST, *(["nodad"] if ipv6 else []))
         ip("neigh", "add", far_address, "lladdr", _LAN_ADDRESS, "dev", _HOST, "nud", "permanent")
         attributes = ["mtu", str(group["mtu"]), *group["attributes"]]
-        ip("route", "add", far_address, "dev", _HOST, "src", own, *attributes)
+        ip("route", "add", far_address, "dev", _HOST, "src", own_address, *attributes)
 
 
 def inside(what: Callable[[], _Said]) -> _Said:

@@ -69,18 +69,18 @@ class Side:
 
     def __init__(self, role: str, config: dict[str, Any]) -> None:
         self.role = role
-        ours, theirs = socket.socketpair()
-        with theirs:
+        our_end, their_end = socket.socketpair()
+        with their_end:
             env = {**os.environ, MARK: f"{os.getpid()}"}
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tailback.runs.live.agent", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
+                [sys.executable, "-m", "tailback.runs.live.agent", str(their_end.fileno())],
+                pass_fds=[their_end.fileno()],
                 env=env,
                 stdin=subprocess.DEVNULL,
                 # Ctrl-C is for the gateway, which then ends this process.
                 start_new_session=True,
             )
-        self.channel = Channel(ours)
+        self.channel = Channel(our_end)
         self.tell(config)
 
     def tell(self, document: dict[str, Any]) -> None:
@@ -160,7 +160,7 @@ def live(scenario: Any, options: Options, status: Callable[[dict[str, Any]], Non
     sides: list[Side] = []
     devices: list[int] = []
     try:
-        sides += [Side(name, _config(layout, bool(far)) | run_config) for far, name in enumerate(names)]
+        sides += [Side(name, _config(layout, bool(number)) | run_config) for number, name in enumerate(names)]
         for side in sides:
             device, answer = side.ready()
             devices.append(device)
@@ -177,10 +177,12 @@ def live(scenario: Any, options: Options, status: Callable[[dict[str, Any]], Non
                 status(state)
             return True
 
-        near, far = devices
+        near_device, far_device = devices
         devices.clear()
         try:
-            quality = box.run(near, far, begin, scenario.duration_s, options.watch_s, options.real_time, go_on)
+            quality = box.run(
+                near_device, far_device, begin, scenario.duration_s, options.watch_s, options.real_time, go_on
+            )
         except OSError as e:
             raise LiveError(f"{e}; nothing of the run is left behind") from e
         for side in sides:
@@ -229,11 +231,11 @@ def _gather(scenario: Any, layout: Layout, box: Any, quality: dict[str, Any], an
 
 def _measured(box: Any, number: int, flow: dict[str, Any], arrived: list[Any], recorded: list[str]) -> None:
     """Put the measurements at the ends of a flow of datagrams into the tables."""
-    heard = flow.get("heard", [])
+    answers = flow.get("heard", [])
     if "round_trip" in recorded:
-        box.add_series(f"flows.{flow['name']}", "round_trip", [(at, trip) for _, at, trip in heard])
-    if heard or arrived:
-        box.measures(number, [(n, delay) for n, delay in arrived], [(n, trip) for n, _, trip in heard])
+        box.add_series(f"flows.{flow['name']}", "round_trip", [(at, trip) for _, at, trip in answers])
+    if answers or arrived:
+        box.measures(number, [(n, delay) for n, delay in arrived], [(n, trip) for n, _, trip in answers])
 
 
 def _why(error: str, congestion: str) -> str:

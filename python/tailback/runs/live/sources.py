@@ -145,41 +145,41 @@ class Source(Work):
         self.at(self.config["warmup_s"], self.warm)
 
     def open(self, flow: Flow) -> None:
-        g = flow.group
-        if g["iperf3"]:
+        group = flow.group
+        if group["iperf3"]:
             self.test(flow)
             return
-        kind = socket.SOCK_STREAM if g["protocol"] == 6 else socket.SOCK_DGRAM
-        flow.socket = s = socket.socket(self.family, kind)
-        s.setblocking(False)
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        mark(s, g["dscp"])
+        kind = socket.SOCK_STREAM if group["protocol"] == 6 else socket.SOCK_DGRAM
+        flow.socket = sock = socket.socket(self.family, kind)
+        sock.setblocking(False)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        mark(sock, group["dscp"])
         try:
-            if g["pacing_bps"]:
-                s.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, g["pacing_bps"] // 8)
-            if g["protocol"] == 6:
-                s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, g["congestion"].encode())
-                if g["both"] and g["window_bytes"]:
-                    s.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, g["window_bytes"])
+            if group["pacing_bps"]:
+                sock.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, group["pacing_bps"] // 8)
+            if group["protocol"] == 6:
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, group["congestion"].encode())
+                if group["both"] and group["window_bytes"]:
+                    sock.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, group["window_bytes"])
                 if flow.stop is not None:
-                    s.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, MOST_UNSENT)
-            if g["echo"]:
-                s.setsockopt(socket.SOL_SOCKET, datagrams.SO_TIMESTAMPNS, 1)
-            s.bind((g["own"], g["first_port"] + flow.index))
-            s.connect((g["other"], g["server_port"]))
+                    sock.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, MOST_UNSENT)
+            if group["echo"]:
+                sock.setsockopt(socket.SOL_SOCKET, datagrams.SO_TIMESTAMPNS, 1)
+            sock.bind((group["own"], group["first_port"] + flow.index))
+            sock.connect((group["other"], group["server_port"]))
         except BlockingIOError:
             pass
         except OSError as e:
             flow.error = str(e)
             return
-        if g["protocol"] == 6 and (g["both"] or g["back_s"] is not None):
-            self.selector.register(s, selectors.EVENT_READ | selectors.EVENT_WRITE, partial(exchange, s))
+        if group["protocol"] == 6 and (group["both"] or group["back_s"] is not None):
+            self.selector.register(sock, selectors.EVENT_READ | selectors.EVENT_WRITE, partial(exchange, sock))
         elif flow.source is not None:
-            if g["echo"]:
-                self.selector.register(s, selectors.EVENT_READ, partial(self.hear_answers, flow))
+            if group["echo"]:
+                self.selector.register(sock, selectors.EVENT_READ, partial(self.hear_answers, flow))
             self.emit(flow)
         else:
-            self.selector.register(s, selectors.EVENT_WRITE, partial(self.feed, flow))
+            self.selector.register(sock, selectors.EVENT_WRITE, partial(self.feed, flow))
 
     def test(self, flow: Flow) -> None:
         """Starts iperf3 as the sender of a flow."""
@@ -195,19 +195,19 @@ class Source(Work):
             self.at(self.config["duration_s"] - LAST_WORDS, iperf_process.interrupt)
 
     def feed(self, flow: Flow) -> None:
-        s = flow.socket
-        if s is None:
+        sock = flow.socket
+        if sock is None:
             return
         try:
             while flow.left is None or flow.left > 0:
-                sent = s.send(_CHUNK if flow.left is None else _CHUNK[: min(flow.left, len(_CHUNK))])
+                sent = sock.send(_CHUNK if flow.left is None else _CHUNK[: min(flow.left, len(_CHUNK))])
                 if flow.left is not None:
                     flow.left -= sent
         except BlockingIOError:
             return
         except OSError as e:
             flow.error = str(e)
-            self.selector.unregister(s)
+            self.selector.unregister(sock)
             return
         self.close(flow)
 
@@ -240,22 +240,22 @@ class Source(Work):
 
     def push(self, flow: Flow) -> None:
         """Write the waiting data. If there is no room, wait for the event that there is room."""
-        s = flow.socket
-        if s is None:
+        sock = flow.socket
+        if sock is None:
             return
         waits = False
         try:
             while flow.waiting:
-                flow.waiting -= s.send(_CHUNK[: min(flow.waiting, len(_CHUNK))])
+                flow.waiting -= sock.send(_CHUNK[: min(flow.waiting, len(_CHUNK))])
         except BlockingIOError:
             waits = True
         except OSError as e:
             flow.error, flow.waiting = str(e), 0
-        if waits != (s in self.selector.get_map()):
+        if waits != (sock in self.selector.get_map()):
             if waits:
-                self.selector.register(s, selectors.EVENT_WRITE, partial(self.push, flow))
+                self.selector.register(sock, selectors.EVENT_WRITE, partial(self.push, flow))
             else:
-                self.selector.unregister(s)
+                self.selector.unregister(sock)
 
     def close(self, flow: Flow) -> None:
         """Send no more data. Data that the kernel has buffered are still sent."""
@@ -302,17 +302,23 @@ class Source(Work):
     def report(self) -> list[dict[str, Any]]:
         self.sample()
         now_s = self.now()
-        outputs = iperf.results({f.name: f.iperf for f in self.flows if f.iperf})
+        outputs = iperf.results({flow.name: flow.iperf for flow in self.flows if flow.iperf})
         rows = []
-        for f in self.flows:
-            row = {"name": f.name, "first": f.first, "last": f.last, "samples": f.samples, "error": f.error}
-            row["heard"] = f.heard
-            if f.name in outputs:
-                row |= iperf.told(outputs[f.name], now_s if f.ended is None else f.ended)
+        for flow in self.flows:
+            row = {
+                "name": flow.name,
+                "first": flow.first,
+                "last": flow.last,
+                "samples": flow.samples,
+                "error": flow.error,
+            }
+            row["heard"] = flow.heard
+            if flow.name in outputs:
+                row |= iperf.told(outputs[flow.name], now_s if flow.ended is None else flow.ended)
                 # Tests end with the network. A test that ended earlier reports the reason.
-                early = f.ended is not None and f.ended < self.config["duration_s"]
-                was_interrupted = f.iperf is not None and f.iperf.interrupted
-                row["error"] = outputs[f.name].get("error", "") if early and not was_interrupted else ""
+                early = flow.ended is not None and flow.ended < self.config["duration_s"]
+                was_interrupted = flow.iperf is not None and flow.iperf.interrupted
+                row["error"] = outputs[flow.name].get("error", "") if early and not was_interrupted else ""
             rows.append(row)
         return rows
 
@@ -334,43 +340,43 @@ class Sink(Work):
             elif g["protocol"] == 6:
                 self.listen(g)
             else:
-                s = socket.socket(self.family, socket.SOCK_DGRAM)
-                s.setblocking(False)
-                s.bind((g["own"], g["server_port"]))
+                sock = socket.socket(self.family, socket.SOCK_DGRAM)
+                sock.setblocking(False)
+                sock.bind((g["own"], g["server_port"]))
                 hear = self.hear_datagrams if g["numbered"] else self.drain_datagrams
                 if g["numbered"]:
-                    s.setsockopt(socket.SOL_SOCKET, datagrams.SO_TIMESTAMPNS, 1)
-                mark(s, g["dscp"])
-                self.selector.register(s, selectors.EVENT_READ, partial(hear, s, g))
+                    sock.setsockopt(socket.SOL_SOCKET, datagrams.SO_TIMESTAMPNS, 1)
+                mark(sock, g["dscp"])
+                self.selector.register(sock, selectors.EVENT_READ, partial(hear, sock, g))
 
     def listen(self, g: dict[str, Any]) -> None:
-        s = socket.socket(self.family, socket.SOCK_STREAM)
-        s.setblocking(False)
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock = socket.socket(self.family, socket.SOCK_STREAM)
+        sock.setblocking(False)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         # Accepted connections inherit the code point.
-        mark(s, g["dscp"])
+        mark(sock, g["dscp"])
         if g["window_bytes"]:
-            s.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, g["window_bytes"])
-        s.bind((g["own"], g["server_port"]))
-        s.listen(4096)
-        self.selector.register(s, selectors.EVENT_READ, partial(self.accept, s, g))
+            sock.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, g["window_bytes"])
+        sock.bind((g["own"], g["server_port"]))
+        sock.listen(4096)
+        self.selector.register(sock, selectors.EVENT_READ, partial(self.accept, sock, g))
 
     def accept(self, listening: socket.socket, g: dict[str, Any]) -> None:
         while True:
             try:
-                s, peer = listening.accept()
+                sock, peer = listening.accept()
             except BlockingIOError:
                 return
-            s.setblocking(False)
+            sock.setblocking(False)
             name = f"{g['name']}.{peer[1] - g['first_port']}"
-            self.infos[name] = s
+            self.infos[name] = sock
             self.received.setdefault(name, 0)
             if g["both"]:
-                self.selector.register(s, selectors.EVENT_READ | selectors.EVENT_WRITE, partial(exchange, s))
+                self.selector.register(sock, selectors.EVENT_READ | selectors.EVENT_WRITE, partial(exchange, sock))
                 continue
-            self.selector.register(s, selectors.EVENT_READ, partial(self.drain, s, name))
+            self.selector.register(sock, selectors.EVENT_READ, partial(self.drain, sock, name))
             if g["back_s"] is not None:
-                self.at(self.starts[name] + g["back_s"], partial(self.answer, s, name))
+                self.at(self.starts[name] + g["back_s"], partial(self.answer, sock, name))
 
     def answer(self, s: socket.socket, name: str) -> None:
         """Let this end also send data all the time from now on."""

@@ -78,12 +78,12 @@ def series(
     fig, axes = grid(6.8, 2.9)
     ax = axes[0][0]
     for i, (label, t, v) in enumerate(lines):
-        k = look(names[i] if i < len(names) else "", i)
+        curve_look = look(names[i] if i < len(names) else "", i)
         ax.plot(
             t,
             v,
-            color=k.colour,
-            linestyle="-" if has_many else k.line,
+            color=curve_look.colour,
+            linestyle="-" if has_many else curve_look.line,
             linewidth=0.5 if has_many else 1.1,
             alpha=0.6 if has_many else 1.0,
             label=named(label),
@@ -92,7 +92,7 @@ def series(
         if not has_many and i < len(halves) and halves[i] is not None:
             values, half = np.asarray(v, float), np.nan_to_num(np.asarray(halves[i], float))
             low = values - half if np.nanmin(values) < 0 else np.maximum(values - half, 0.0)
-            ax.fill_between(t, low, values + half, color=k.colour, alpha=0.16, linewidth=0)
+            ax.fill_between(t, low, values + half, color=curve_look.colour, alpha=0.16, linewidth=0)
     if not any(len(t) for _, t, _ in lines):
         nothing(ax, why_none)
     ax.set_xlabel("time (s)")

@@ -43,14 +43,14 @@ def both(
     if len(pings) and simulated is not None:
         sign = shown("s", [*np.quantile(pings, [0.5, 0.99]), float(simulated[0][-1])])
         values = np.sort(np.asarray(pings, float)) * sign.factor
-        measured_line = ping_ax.step(
+        pings_line = ping_ax.step(
             values, np.arange(1, len(values) + 1) / len(values), where="post", color=measured_look.colour
         )[0]
         ends, shares = simulated
         model_line = ping_ax.step(
             np.asarray(ends, float) * sign.factor, shares, where="post", color=model.colour, linestyle=model.line
         )[0]
-        handles = handles or {"measured": measured_line, "simulated": model_line}
+        handles = handles or {"measured": pings_line, "simulated": model_line}
         ping_ax.set(xlabel=label("round trip", sign.unit), ylabel="share of round trips at most", ylim=(0, 1.02))
     else:
         nothing(ping_ax, "no round trips in both")

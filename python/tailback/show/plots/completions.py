@@ -61,11 +61,13 @@ def completions(panels: Sequence[Completions], why_none: str = "nothing to draw:
             in_class = (sizes > more_than) & (sizes <= at_most)
             if not (in_class & is_done).any():
                 continue
-            k = look("", i)
+            class_look = look("", i)
             ends = [max(more_than, sizes[in_class].min()), min(at_most, sizes[in_class].max())]
             if ends[0] == ends[1]:
                 ends = [ends[0] / 1.2, ends[1] * 1.2]
-            size_ax.plot(ends, [np.median(times[in_class & is_done])] * 2, color=k.colour, linewidth=2.2, zorder=3)
+            size_ax.plot(
+                ends, [np.median(times[in_class & is_done])] * 2, color=class_look.colour, linewidth=2.2, zorder=3
+            )
             x = np.sort(times[in_class & is_done])
             share = np.arange(1, len(x) + 1) / in_class.sum()
             label = f"{name} ({int(in_class.sum()):,})"
@@ -73,8 +75,8 @@ def completions(panels: Sequence[Completions], why_none: str = "nothing to draw:
                 np.concatenate([x[:1], x]),
                 np.concatenate([[0.0], share]),
                 where="post",
-                color=k.colour,
-                linestyle=k.line,
+                color=class_look.colour,
+                linestyle=class_look.line,
                 label=label,
             )
         for ax in (size_ax, share_ax):

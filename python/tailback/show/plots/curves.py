@@ -73,39 +73,41 @@ def curves(
     for ax in frames.flat[n:]:
         ax.set_axis_off()
     axes = list(frames.flat[:n])
-    xs = sorted({float(x) for p in panels for c in p.curves for x in c.x})
+    xs = sorted({float(x) for p in panels for curve in p.curves for x in curve.x})
     handles: dict[str, Any] = {}
     for ax, panel in zip(axes, panels, strict=True):
-        for i, c in enumerate(panel.curves):
-            k = look(c.name, i)
-            order = np.argsort(np.asarray(c.x, float))
-            curve_xs, curve_ys = np.asarray(c.x, float)[order], np.asarray(c.y, float)[order]
+        for i, curve in enumerate(panel.curves):
+            curve_look = look(curve.name, i)
+            order = np.argsort(np.asarray(curve.x, float))
+            curve_xs, curve_ys = np.asarray(curve.x, float)[order], np.asarray(curve.y, float)[order]
             finite = np.where(np.isfinite(curve_ys), curve_ys, np.nan)
             curve_line = ax.plot(
                 curve_xs,
                 finite,
-                color=k.colour,
-                marker=k.marker,
-                linestyle=k.line,
+                color=curve_look.colour,
+                marker=curve_look.marker,
+                linestyle=curve_look.line,
                 markeredgecolor="white",
                 markeredgewidth=0.4,
-                label=named(c.label),
+                label=named(curve.label),
                 zorder=3,
             )[0]
-            handles.setdefault(named(c.label), curve_line)
-            if c.half is not None:
-                h = np.nan_to_num(np.asarray(c.half, float)[order])
+            handles.setdefault(named(curve.label), curve_line)
+            if curve.half is not None:
+                h = np.nan_to_num(np.asarray(curve.half, float)[order])
                 if np.any(h > 0):
                     low = finite - h if signed or np.nanmin(finite) < 0 else np.maximum(finite - h, 0.0)
-                    ax.fill_between(curve_xs, low, finite + h, color=k.colour, alpha=0.16, linewidth=0, zorder=2)
+                    ax.fill_between(
+                        curve_xs, low, finite + h, color=curve_look.colour, alpha=0.16, linewidth=0, zorder=2
+                    )
             if limits is not None and len(xs_beyond := curve_xs[~np.isnan(curve_ys) & (curve_ys > limits[1])]):
                 # Values above the frame are marked at its upper edge.
                 ax.plot(
                     xs_beyond,
                     np.full(len(xs_beyond), limits[1]),
                     linestyle="none",
-                    marker=k.marker,
-                    color=k.colour,
+                    marker=curve_look.marker,
+                    color=curve_look.colour,
                     markerfacecolor="none",
                     clip_on=False,
                     zorder=4,
@@ -119,7 +121,7 @@ def curves(
             _plain_log(ax, xs)
         if limits is not None:
             ax.set_ylim(*limits)
-        draw_published(ax, panel.published, {c.name: c.label for c in panel.curves})
+        draw_published(ax, panel.published, {curve.name: curve.label for curve in panel.curves})
     for i, (ax, panel) in enumerate(zip(axes, panels, strict=True)):
         if i + columns >= n:
             ax.set_xlabel(f"{xlabel}, log scale" if log_x and len(xs) > 1 else xlabel)

@@ -59,19 +59,19 @@ def delays(results: Any, what: str, /, **where: str) -> Drawing:
     sums = _Sums(len(points), point_of_run)
     names_there: dict[str, None] = {}
     for piece in pieces(results, "delays", ["run", "what", "quantity", "to_s", "packets"]):
-        chosen = piece["quantity"] == quantity
-        names_there |= dict.fromkeys(piece["what"][chosen].tolist())
+        is_chosen = piece["quantity"] == quantity
+        names_there |= dict.fromkeys(piece["what"][is_chosen].tolist())
         if name:
-            chosen &= piece["what"] == f"{object_kind}.{name}"
-        sums.add(*(piece[k][chosen] for k in ("run", "what", "to_s", "packets")))
+            is_chosen &= piece["what"] == f"{object_kind}.{name}"
+        sums.add(*(piece[k][is_chosen] for k in ("run", "what", "to_s", "packets")))
     if not sums.by:
         _say_why(quantity, object_kind, name, list(names_there))
-    several = len(sums.by) > 1
+    has_several = len(sums.by) > 1
     varying_labels = [i for i in range(len(runs.labels)) if len({k[i] for k in points}) > 1]
     lines = {}
     for thing, sum_of in sums.by.items():
         for i, k in enumerate(points):
-            line_key = (*(k[j] for j in varying_labels), *([thing.partition(".")[2]] if several else []))
+            line_key = (*(k[j] for j in varying_labels), *([thing.partition(".")[2]] if has_several else []))
             distribution = _line(sum_of, i)
             if distribution is not None:
                 lines[line_key] = distribution
@@ -132,14 +132,14 @@ class _Sums:
             np.add.at(counts, (run_of_row, bins), packets[of_thing].astype(float))
             share = np.cumsum(counts, axis=1)
             share /= share[:, -1:]
-            keep = self.place[run_numbers] >= 0
+            is_kept = self.place[run_numbers] >= 0
             total, squares, n = self.by.setdefault(
                 object_name,
                 (self._empty(), self._empty(), np.zeros(self.points)),
             )
-            point_of_run = self.place[run_numbers][keep]
-            np.add.at(total, point_of_run, share[keep])
-            np.add.at(squares, point_of_run, share[keep] ** 2)
+            point_of_run = self.place[run_numbers][is_kept]
+            np.add.at(total, point_of_run, share[is_kept])
+            np.add.at(squares, point_of_run, share[is_kept] ** 2)
             np.add.at(n, point_of_run, 1)
 
 
@@ -150,11 +150,11 @@ def _line(sums: Shares, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | N
         return None
     mean = total / runs
     variance = np.maximum(squares - runs * mean**2, 0.0) / max(runs - 1, 1)
-    half = stats.t_quantile(0.975, runs - 1) * np.sqrt(variance / runs) if runs > 1 else np.zeros(len(mean))
+    half_width = stats.t_quantile(0.975, runs - 1) * np.sqrt(variance / runs) if runs > 1 else np.zeros(len(mean))
     # The line runs from the last edge without a packet to the first edge with all packets.
     first, last = int(np.argmax(mean > 0)), int(np.argmax(mean > 1 - 1e-12))
     kept = slice(max(first - 1, 0), last + 1)
-    return edges()[kept], mean[kept], half[kept]
+    return edges()[kept], mean[kept], half_width[kept]
 
 
 def _figure(lines: Mapping[Name, tuple[np.ndarray, np.ndarray, np.ndarray]], title: str, named: str) -> Drawing:

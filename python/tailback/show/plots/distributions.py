@@ -34,14 +34,14 @@ def cumulative(
     fig, axes = grid(6.4, 3.3)
     ax = axes[0][0]
     handles: dict[str, Any] = {}
-    for i, c in enumerate(lines):
-        k = look(c.name, i)
-        x, share = np.asarray(c.x, float), np.asarray(c.share, float)
-        if c.half is not None and np.any(np.nan_to_num(c.half) > 0):
-            h = np.nan_to_num(np.asarray(c.half, float))
+    for i, curve in enumerate(lines):
+        k = look(curve.name, i)
+        x, share = np.asarray(curve.x, float), np.asarray(curve.share, float)
+        if curve.half is not None and np.any(np.nan_to_num(curve.half) > 0):
+            h = np.nan_to_num(np.asarray(curve.half, float))
             low, high = np.clip(share - h, 0, 1), np.clip(share + h, 0, 1)
             ax.fill_between(x, low, high, color=k.colour, alpha=0.16, linewidth=0, zorder=2)
-        handles[named(c.label)] = ax.plot(x, share, color=k.colour, linestyle=k.line, zorder=3)[0]
+        handles[named(curve.label)] = ax.plot(x, share, color=k.colour, linestyle=k.line, zorder=3)[0]
     if not lines:
         nothing(ax, "nothing to draw: there are no values")
         return fig
@@ -82,14 +82,14 @@ def distributions(
         sorted_values = np.maximum(sorted_values[np.isfinite(sorted_values)], least)
         if not len(sorted_values):
             continue
-        k = look(name, i)
+        curve_look = look(name, i)
         share = np.arange(1, len(sorted_values) + 1) / len(sorted_values)
         ax.step(
             [sorted_values[0], *sorted_values],
             [0.0, *share],
             where="post",
-            color=k.colour,
-            linestyle=k.line,
+            color=curve_look.colour,
+            linestyle=curve_look.line,
             label=named(label),
         )
         curves += 1

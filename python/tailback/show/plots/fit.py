@@ -46,12 +46,12 @@ def titles(fig: Figure) -> None:
 def _below(fig: Figure) -> None:
     """Turn legends beside a frame, and legends wider than the figure, into one legend below all frames."""
     fig.draw_without_rendering()
-    beside = [ax for ax in fig.axes if (box := ax.get_legend()) is not None and _is_outside(ax, box)]
+    axes_beside = [ax for ax in fig.axes if (box := ax.get_legend()) is not None and _is_outside(ax, box)]
     wide = [x for x in fig.legends if x.get_window_extent().width > 0.98 * fig.bbox.width]
-    if not beside and not wide:
+    if not axes_beside and not wide:
         return
     handles: dict[str, Any] = {}
-    legends: list[Any] = [*fig.legends, *(ax.get_legend() for ax in beside)]
+    legends: list[Any] = [*fig.legends, *(ax.get_legend() for ax in axes_beside)]
     for box in legends:
         named = zip((t.get_text() for t in box.get_texts()), box.legend_handles, strict=True)
         handles |= {name: handle for name, handle in named if name not in handles}
@@ -143,14 +143,14 @@ def _thin(fig: Figure, ax: Axes) -> bool:
         while True:
             view_begin, view_end = sorted(axis.get_view_interval())
             slack = 1e-9 * (view_end - view_begin)
-            visible = [
+            visible_labels = [
                 (at, t)
                 for at, t in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=False)
                 if view_begin - slack <= at <= view_end + slack and t.get_text() and t.get_visible()
             ]
-            if len(visible) < 2 or not _touch([t for _, t in visible], name, gap):
+            if len(visible_labels) < 2 or not _touch([t for _, t in visible_labels], name, gap):
                 break
-            if not _fewer(axis, [at for at, _ in visible], name):
+            if not _fewer(axis, [at for at, _ in visible_labels], name):
                 break
             fig.draw_without_rendering()
             is_changed = True

@@ -105,11 +105,11 @@ def _write(ax: Axes, panel: Field, image: Any) -> None:
     frame = ax.get_window_extent()
     dots = whole(ax).dpi / 72
     width, height = frame.width / columns / dots, frame.height / rows / dots
-    size, half = small_type(), panel.half
+    size, half_widths = small_type(), panel.half
     texts: dict[tuple[int, int], list[str]] = {}
     for cell, v in np.ndenumerate(panel.mean):
         if np.isfinite(v):
-            h = math.nan if half is None else float(half[cell])
+            h = math.nan if half_widths is None else float(half_widths[cell])
             texts[cell[0], cell[1]] = number(float(v), h, 3).split(" ") if h > 0 else [f"{v:.3g}"]
     longest = max((len(t) for lines in texts.values() for t in lines[:1]), default=0)
     longest_half = max((len(t) for lines in texts.values() for t in lines[1:]), default=0)
@@ -119,7 +119,7 @@ def _write(ax: Axes, panel: Field, image: Any) -> None:
     both_fit = longest_half * letter <= width and 2.6 * size <= height
     for (row, column), lines in texts.items():
         colour = _on(image.cmap(image.norm(panel.mean[row, column])))
-        is_wide = half is not None and half[row, column] > WIDE * abs(panel.mean[row, column])
+        is_wide = half_widths is not None and half_widths[row, column] > WIDE * abs(panel.mean[row, column])
         box = {"facecolor": image.cmap(image.norm(panel.mean[row, column])), "edgecolor": "none", "pad": 0.8}
         ax.text(
             column,

@@ -82,34 +82,36 @@ def figure_over(
     titles: Mapping[str, str] | None = None,
 ) -> Drawing:
     """The figure of `over`. `titles` replace the titles of axes in the folder of the results."""
-    m = measure(results, metric, where)
+    by_run = measure(results, metric, where)
     if against is not None:
-        m = m.against(*against)
+        by_run = by_run.against(*against)
     titles = titles if titles is not None else titles_of(results)
     for axis in [*axes, *([by] if by else [])]:
-        if axis not in m.runs.labels:
-            raise ValueError(f'there is no axis "{axis}"; axes are {", ".join(m.runs.labels) or "none"}')
-    points = m.points(m.runs.labels)
+        if axis not in by_run.runs.labels:
+            raise ValueError(f'there is no axis "{axis}"; axes are {", ".join(by_run.runs.labels) or "none"}')
+    points = by_run.points(by_run.runs.labels)
     if not points:
-        raise ValueError(f"{m.title} has no value to draw" + (f" where {_said(where)}" if where else ""))
-    column_of = {k: i for i, k in enumerate(m.runs.labels)}
+        raise ValueError(f"{by_run.title} has no value to draw" + (f" where {_said(where)}" if where else ""))
+    column_of = {k: i for i, k in enumerate(by_run.runs.labels)}
     # The labels and the names of rows that differ between lines.
     varying_labels = [
-        k for k in m.runs.labels if k not in axes and k != by and len({point[column_of[k]] for _, point in points}) > 1
+        k
+        for k in by_run.runs.labels
+        if k not in axes and k != by and len({point[column_of[k]] for _, point in points}) > 1
     ]
-    several = [i for i in range(len(next(iter(points))[0])) if len({row[i] for row, _ in points}) > 1]
+    several_columns = [i for i in range(len(next(iter(points))[0])) if len({row[i] for row, _ in points}) > 1]
     by_line: dict[Name, dict[Name, tuple[float, float]]] = {}
     for (row, point), (mean, half, _) in points.items():
-        line = (*(point[column_of[k]] for k in varying_labels), *(row[i] for i in several))
+        line = (*(point[column_of[k]] for k in varying_labels), *(row[i] for i in several_columns))
         place = tuple(point[column_of[k]] for k in (*axes, *([by] if by else [])))
         by_line.setdefault(line, {})[place] = mean, half
     if len(by_line) > MOST:
         raise ValueError(_too_many(len(by_line), varying_labels or ["name"]))
-    unit = shown(m.unit, [v for mine in by_line.values() for v, _ in mine.values()])
+    unit = shown(by_run.unit, [v for mine in by_line.values() for v, _ in mine.values()])
     scaled_points = {
         k: {p: (v * unit.factor, h * unit.factor) for p, (v, h) in mine.items()} for k, mine in by_line.items()
     }
-    title = label(m.title, unit.unit)
+    title = label(by_run.title, unit.unit)
     scales = [scale(a, [p[i] for mine in by_line.values() for p in mine], titles) for i, a in enumerate(axes)]
     if len(axes) > 1:
         return _maps(scaled_points, scales, title)
@@ -123,7 +125,7 @@ def figure_over(
         scales[0].title,
         title,
         log_x=scales[0].is_wide,
-        signed=m.signed,
+        signed=by_run.signed,
         reference=reference,
         legend_title=legend_title,
     )
@@ -153,11 +155,11 @@ def _maps(lines: Lines, scales: Sequence[Scale], title: str) -> Drawing:
     x, y = scales
     panels = []
     for k, by_place in lines.items():
-        mean, half = (np.full((len(y.labels), len(x.labels)), np.nan) for _ in range(2))
+        mean, half_widths = (np.full((len(y.labels), len(x.labels)), np.nan) for _ in range(2))
         for place, (v, h) in by_place.items():
             at = y.labels.index(place[1]), x.labels.index(place[0])
-            mean[at], half[at] = v, h
-        panels.append(Field(", ".join(k), mean, half))
+            mean[at], half_widths[at] = v, h
+        panels.append(Field(", ".join(k), mean, half_widths))
     return heat(panels, (x.title, x.labels), (y.title, y.labels), title)
 
 
@@ -186,17 +188,17 @@ def boxes(results: Any, metric: str, /, **where: str) -> Drawing:
 
 def figure_spread(results: Any, metric: str, where: Mapping[str, str], *, as_boxes: bool = False) -> Drawing:
     """The figure of `spread` or `boxes`."""
-    m, by_point = all_values(results, metric, where)
+    by_run, by_point = all_values(results, metric, where)
     if len(by_point) > (2 * MOST if as_boxes else MOST):
-        raise ValueError(_too_many(len(by_point), m.runs.labels))
-    varying_labels = [i for i in range(len(m.runs.labels)) if len({k[i] for k in by_point}) > 1]
+        raise ValueError(_too_many(len(by_point), by_run.runs.labels))
+    varying_labels = [i for i in range(len(by_run.runs.labels)) if len({k[i] for k in by_point}) > 1]
     values_by_labels = {tuple(k[i] for i in varying_labels): v for k, v in by_point.items()}
-    unit = shown(m.unit, np.concatenate(list(values_by_labels.values())) if values_by_labels else [])
-    looks_of, title = looks(list(values_by_labels)), label(m.title, unit.unit)
-    lines = [(looks_of[k], ", ".join(k) or m.title, unit.factor * v) for k, v in values_by_labels.items()]
+    unit = shown(by_run.unit, np.concatenate(list(values_by_labels.values())) if values_by_labels else [])
+    looks_of, title = looks(list(values_by_labels)), label(by_run.title, unit.unit)
+    lines = [(looks_of[k], ", ".join(k) or by_run.title, unit.factor * v) for k, v in values_by_labels.items()]
     if as_boxes:
         return of_rows.boxes(lines, title)
-    named = ", ".join(titles_of(results).get(m.runs.labels[i], m.runs.labels[i]) for i in varying_labels)
+    named = ", ".join(titles_of(results).get(by_run.runs.labels[i], by_run.runs.labels[i]) for i in varying_labels)
     return distributions(lines, title, legend_title=named)
 
 

@@ -72,10 +72,10 @@ def _ticks(ax: Axes, other: Callable[[Any], Any]) -> None:
     settings: Any = rcParams
     for axis, name in ((ax.xaxis, "xtick"), (ax.yaxis, "ytick")):
         # Parameters that were never set for this axis have the values of the settings.
-        usual = {
+        usual_colours = {
             "color": settings[f"{name}.color"],
             "labelcolor": settings[f"{name}.labelcolor"],
             "grid_color": settings["grid.color"],
         }
-        colours = {**usual, **axis.get_tick_params()}
-        axis.set_tick_params(which="both", **{k: other(colours[k]) for k in usual})
+        colours = {**usual_colours, **axis.get_tick_params()}
+        axis.set_tick_params(which="both", **{k: other(colours[k]) for k in usual_colours})

@@ -51,12 +51,12 @@ def tracks(results: Any, what: str, runs: PlanRuns) -> list[Track]:
     pieces_of = []
     for piece in pieces(results, "series", ["run", "what", "probe", "index", "time_s", "value"]):
         probes, object_names = piece["probe"], piece["what"]
-        chosen = probes == what
+        is_chosen = probes == what
         if " " in what:
             wanted_probe, _, wanted_object = what.rpartition(" ")
-            chosen |= (object_names == wanted_probe) & (probes == wanted_object)
-        chosen &= runs.counted[piece["run"].astype(np.int64)]
-        chosen_rows = np.flatnonzero(chosen)
+            is_chosen |= (object_names == wanted_probe) & (probes == wanted_object)
+        is_chosen &= runs.counted[piece["run"].astype(np.int64)]
+        chosen_rows = np.flatnonzero(is_chosen)
         if not len(chosen_rows):
             continue
         run_numbers, name, index = (

@@ -125,16 +125,16 @@ def _unit(result: Any, thing: str, probe: str) -> str:
     scenario = getattr(result, "scenario", None)
     of_link = thing.startswith("link.")
     family, name = ("queue", thing[len("link.") :]) if of_link else ("transport", thing.split(".")[1])
-    inner = [] if of_link else [kind for kind in KINDS if kind.family != family]
+    inner_kinds = [] if of_link else [kind for kind in KINDS if kind.family != family]
     models_of = {f["family"]: [m["name"] for m in f["models"]] for f in describe()}
     if scenario is not None:
         kinds_here = {x[family] for x in scenario.spec["links" if of_link else "flows"] if x["name"] == name}
         models_of[family] = [m for m in models_of[family] if m in kinds_here]
         # `spec` does not have the control of a flow, so the control may be any that its transport can have.
-        inner = [kind for kind in inner if kind.transport in kinds_here]
+        inner_kinds = [kind for kind in inner_kinds if kind.transport in kinds_here]
     outer = [describe("link" if of_link else "flows")[0], *_described(models_of[family], family)]
     own = _own_units(result, scenario)
-    within = [m for kind in inner for m in _described(models_of[kind.family], kind.family)]
+    within = [m for kind in inner_kinds for m in _described(models_of[kind.family], kind.family)]
     unit = _agreed(outer, probe) or own.get(probe, "") or _agreed(within, probe)
     if unit == "unit of the buffer":
         buffers = [x["buffer"] for x in scenario.spec["links"] if x["name"] == name] if scenario is not None else []
@@ -162,15 +162,15 @@ def _own_units(result: Any, scenario: Any) -> dict[str, str]:
 
 def _chosen(table: _core.Table, where: Mapping[str, str]) -> np.ndarray:
     """The rows of the first replication at the points that `where` chooses."""
-    keep = np.ones(len(table), bool)
+    is_kept = np.ones(len(table), bool)
     if "replication" in table.columns:
-        keep &= np.asarray(table["replication"]) == 0
+        is_kept &= np.asarray(table["replication"]) == 0
     for name, wanted_label in where.items():
         if name not in table:
             labels = ", ".join(labels_of(table))
             raise ValueError(f'there is no label "{name}"; ' + (f"labels are {labels}" if labels else "there is none"))
-        keep &= np.asarray([str(x) == str(wanted_label) for x in table.to_list(name)], bool)
-    return keep
+        is_kept &= np.asarray([str(x) == str(wanted_label) for x in table.to_list(name)], bool)
+    return is_kept
 
 
 def _no_rows(where: Mapping[str, str]) -> str:

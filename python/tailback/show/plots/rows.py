@@ -76,16 +76,16 @@ def means(
     places = np.arange(len(rows))[::-1]
     handles: dict[str, Any] = {}
     for i, name in enumerate(lines):
-        k = look(name, i)
+        row_look = look(name, i)
         shift = 0.16 * ((len(lines) - 1) / 2 - i) if len(lines) > 1 else 0.0
         points = [values.get(name, (np.nan, np.nan)) for _, values in rows]
-        half = np.nan_to_num([h for _, h in points])
+        half_widths = np.nan_to_num([h for _, h in points])
         handles[named(name)] = ax.errorbar(
             [m for m, _ in points],
             places + shift,
-            xerr=half,
-            fmt=k.marker,
-            color=k.colour,
+            xerr=half_widths,
+            fmt=row_look.marker,
+            color=row_look.colour,
             elinewidth=1.1,
             capsize=2,
             zorder=3,

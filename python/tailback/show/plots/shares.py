@@ -24,17 +24,17 @@ def shares(rows: Sequence[tuple[str, Sequence[Numbers]]], classes: Sequence[str]
     if not rows:
         nothing(ax, "nothing to draw: no discipline")
         return fig
-    y = np.arange(len(rows))[::-1]
+    positions = np.arange(len(rows))[::-1]
     handles: dict[str, Any] = {}
     for i, title in enumerate(classes):
         values = [np.asarray(v[i], float) for _, v in rows]
         mean = np.array([v.mean() for v in values])
-        half = np.array([ci95(v) if len(v) > 1 else 0.0 for v in values])
+        half_widths = np.array([ci95(v) if len(v) > 1 else 0.0 for v in values])
         k = look("", i)
         handles[named(title)] = ax.errorbar(
             mean,
-            y,
-            xerr=half,
+            positions,
+            xerr=half_widths,
             fmt=k.marker,
             color=k.colour,
             elinewidth=1.0,
@@ -42,7 +42,7 @@ def shares(rows: Sequence[tuple[str, Sequence[Numbers]]], classes: Sequence[str]
             zorder=3,
         )
     handles["fair share"] = ax.axvline(1.0, color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
-    ax.set_yticks(y, [title for title, _ in rows])
+    ax.set_yticks(positions, [title for title, _ in rows])
     ax.tick_params(axis="y", length=0, labelcolor=INK)
     ax.grid(axis="y", color=GREY, alpha=0.25)
     ax.set_xlim(left=0)

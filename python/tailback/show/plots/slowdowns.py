@@ -55,12 +55,14 @@ def slowdowns_of(result: Any, where: Mapping[str, str]) -> list[Slowdowns]:
         sizes = [float(np.mean([r["bytes_mean"] for r in of_class])) for of_class in classes.values()]
         order = np.argsort(sizes)
         curve_values = {}
-        for beside in BESIDE:
+        for column_begin in BESIDE:
             for column_ending, _, _ in CURVES:
-                all_means = [estimate(r[beside + column_ending] for r in of_class) for of_class in classes.values()]
+                all_means = [
+                    estimate(r[column_begin + column_ending] for r in of_class) for of_class in classes.values()
+                ]
                 middle = np.asarray([m.mean for m in all_means])[order]
                 half = np.asarray([0.0 if math.isnan(m.half_width) else m.half_width for m in all_means])[order]
-                curve_values[beside + column_ending] = (middle, half)
+                curve_values[column_begin + column_ending] = (middle, half)
         name = ", ".join(point[i] for i in varying_labels) or point[-1]
         curves.append(Slowdowns(name, np.asarray(sizes)[order], curve_values))
     return curves
@@ -76,11 +78,11 @@ def slowdowns(curves: Sequence[Slowdowns], why_none: str = "nothing to draw: the
         for ax in axes:
             nothing(ax, why_none)
         return fig
-    for ax, beside in zip(axes, BESIDE, strict=True):
+    for ax, column_begin in zip(axes, BESIDE, strict=True):
         for i, curve in enumerate(curves):
             of_curve = look(curve.name, i)
             for (column_ending, words, strength), line_style in zip(CURVES, ("-", (0, (4, 1.5))), strict=True):
-                middle, half = curve.values[beside + column_ending]
+                middle, half_widths = curve.values[column_begin + column_ending]
                 label = f"{curve.name}, {words}" if len(curves) > 1 else words
                 ax.plot(
                     curve.sizes,
@@ -92,11 +94,11 @@ def slowdowns(curves: Sequence[Slowdowns], why_none: str = "nothing to draw: the
                     label=label,
                     alpha=0.5 + strength / 2,
                 )
-                if half.any():
+                if half_widths.any():
                     ax.fill_between(
                         curve.sizes,
-                        np.maximum(middle - half, 1 / MARGIN),
-                        middle + half,
+                        np.maximum(middle - half_widths, 1 / MARGIN),
+                        middle + half_widths,
                         color=of_curve.colour,
                         alpha=0.15,
                         linewidth=0,

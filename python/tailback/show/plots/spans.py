@@ -28,12 +28,12 @@ def spans(
     if not rows:
         nothing(ax, "nothing to draw: no discipline")
         return fig
-    y = np.arange(len(rows))[::-1]
+    positions = np.arange(len(rows))[::-1]
     percentiles = np.array([row[1:] for row in rows], float)
     # Values of zero are drawn at the left edge.
     least = max(float(percentiles[percentiles > 0].min()) if (percentiles > 0).any() else 1e-6, 1e-9)
     percentiles = np.maximum(percentiles, least)
-    for place, (name, *_), (p50, p95, p99) in zip(y, rows, percentiles, strict=True):
+    for place, (name, *_), (p50, p95, p99) in zip(positions, rows, percentiles, strict=True):
         colour = look(name, len(rows) - 1 - int(place)).colour
         ax.plot([p50, p99], [place, place], color=colour, linewidth=3.2, alpha=0.45, solid_capstyle="butt", zorder=2)
         ax.plot([p50], [place], "o", color=colour, markersize=6, zorder=3)
@@ -50,7 +50,7 @@ def spans(
     else:
         ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
         ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.set_yticks(y, [row[0] for row in rows])
+    ax.set_yticks(positions, [row[0] for row in rows])
     ax.tick_params(axis="y", length=0, labelcolor=INK)
     ax.set_ylim(-0.7, len(rows) - 0.3)
     ax.set_xlabel(xlabel)

@@ -40,16 +40,16 @@ def lines_of(links: Sequence[Mapping[str, object]], used: Mapping[str, float]) -
 
 def layers_of(lines: Sequence[DrawnLink]) -> list[list[str]]:
     """The nodes in layers: first those with one link, and then by the number of links from these."""
-    near: dict[str, set[str]] = {}
+    neighbours: dict[str, set[str]] = {}
     for line in lines:
         a, b = line.ends
-        near.setdefault(a, set()).add(b)
-        near.setdefault(b, set()).add(a)
-    layer = [node for node, others in near.items() if len(others) == 1] or list(near)[:1]
+        neighbours.setdefault(a, set()).add(b)
+        neighbours.setdefault(b, set()).add(a)
+    layer = [node for node, others in neighbours.items() if len(others) == 1] or list(neighbours)[:1]
     seen_nodes, layers = set(layer), []
     while layer:
         layers.append(sorted(layer, key=_natural))
-        layer = list(dict.fromkeys(other for node in layer for other in near[node] if other not in seen_nodes))
+        layer = list(dict.fromkeys(other for node in layer for other in neighbours[node] if other not in seen_nodes))
         seen_nodes.update(layer)
     return layers
 

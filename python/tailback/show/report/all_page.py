@@ -50,7 +50,7 @@ def _totals(studies: Sequence[Told]) -> list[list[str]]:
 def _study(out: Path, folder: Path, t: Told) -> dict[str, Any]:
     pictures: list[Picture] = []
     left_out_count = 0
-    inside = folder.relative_to(out).as_posix()
+    folder_path = folder.relative_to(out).as_posix()
     for s in t.sections:
         for f in s["figures"]:
             if len(pictures) >= MOST_FIGURES:
@@ -59,14 +59,14 @@ def _study(out: Path, folder: Path, t: Told) -> dict[str, Any]:
             shown_picture = picture(folder, f["files"], f"{s['id']}: {f['caption'] or s['title']}")
             if shown_picture is not None:
                 # Links from this page go through the study's folder.
-                links = [(kind, f"{inside}/{file}") for kind, file in shown_picture.links]
+                links = [(kind, f"{folder_path}/{file}") for kind, file in shown_picture.links]
                 pictures.append(replace(shown_picture, links=links))
     return {
         "id": t.study.id,
         "title": t.study.title,
         "citation": t.study.citation,
         "names": t.study.names,
-        "folder": inside,
+        "folder": folder_path,
         "counts": by_outcome(t.count),
         "kinds": kinds_rows(t.kinds),
         "opening": t.opening,

@@ -52,12 +52,12 @@ class ComparedRow:
     def cells(self) -> list[str]:
         sign = shown(self.unit, [self.measured, self.simulated])
         factor = sign.factor
-        half = f" ± {self.half * factor:.2g}" if math.isfinite(self.half) else ""
+        half_text = f" ± {self.half * factor:.2g}" if math.isfinite(self.half) else ""
         share = f"{100 * self.share:+.1f} %" if math.isfinite(self.share) else "-"
         return [
             f"{self.what} ({sign.unit})",
             f"{self.measured * factor:.4g}",
-            f"{self.simulated * factor:.4g}{half}",
+            f"{self.simulated * factor:.4g}{half_text}",
             share,
         ]
 
@@ -238,12 +238,12 @@ def _round_trips(
         if math.isfinite(value):
             compared_rows.append(_row(names[key], "s", value, _by_run(rows, f"rtt_{key}_s")))
     if math.isfinite(found.loss):
-        lost = [
+        lost_percent = [
             sum(r["sent_packets"] - r["answered_packets"] for r in rows if r["run"] == run)
             / max(1, sum(r["sent_packets"] for r in rows if r["run"] == run))
             for run in dict.fromkeys(r["run"] for r in rows)
         ]
-        compared_rows.append(_row("lost", "%", found.loss, lost))
+        compared_rows.append(_row("lost", "%", found.loss, lost_percent))
     return compared_rows
 
 

@@ -47,29 +47,29 @@ def verdicts(told: Told) -> str:
     lines += counts(told.kinds)
     group = None
     # Cells of published tables are shown in their own tables.
-    rows = [v for v in told.verdicts if not v.grade]
-    for v in rows:
-        if v.experiment != group:
-            group = v.experiment
+    rows = [verdict for verdict in told.verdicts if not verdict.grade]
+    for verdict in rows:
+        if verdict.experiment != group:
+            group = verdict.experiment
             lines += ["", f"## {titles.get(group, 'Arithmetic: the models')}", ""]
             lines += ["| id | statement | outcome | measured | published, or what the rule asks | seeds |"]
             lines += ["|---|---|---|---|---|---|"]
-        lines.append(_row(v))
-    lines += _cells([v for v in told.verdicts if v.grade])
+        lines.append(_row(verdict))
+    lines += _cells([verdict for verdict in told.verdicts if verdict.grade])
     lines += _anew(told.verdicts)
-    part_verdicts = [v for v in rows if v.part]
+    part_verdicts = [verdict for verdict in rows if verdict.part]
     if part_verdicts:
         lines += ["", "## In part", ""]
-        for v in part_verdicts:
-            lines += wrapped(f"* **{v.id}** {v.part}", "  ")
+        for verdict in part_verdicts:
+            lines += wrapped(f"* **{verdict.id}** {verdict.part}", "  ")
     lines += ["", "## What of the source is here", ""]
     lines += [f"| {' | '.join(SOURCE_HEADS)} |", columns(len(SOURCE_HEADS))]
     lines += [f"| {' | '.join(x.replace('|', '/') for x in row)} |" for row in completeness(told)]
-    explained_rows = [v for v in rows if _why(v)]
+    explained_rows = [verdict for verdict in rows if _why(verdict)]
     if explained_rows:
         lines += ["", "## Why the others differ", ""]
-        for v in explained_rows:
-            lines += wrapped(f"* **{v.id}** {_why(v)}", "  ")
+        for verdict in explained_rows:
+            lines += wrapped(f"* **{verdict.id}** {_why(verdict)}", "  ")
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
 
 
@@ -80,19 +80,28 @@ def completeness(told: Told, page: str = "[{0}](../{0})") -> list[list[str]]:
     `page` is the form in which a page of docs/ is named; the default is a relative link. For a study without a list of
     its source's items, these are the items that its experiments name.
     """
-    verdicts_of = {x["id"]: [v for v in told.verdicts if v.experiment == x["id"]] for x in told.sections}
+    verdicts_of = {
+        section["id"]: [v for v in told.verdicts if v.experiment == section["id"]] for section in told.sections
+    }
     if not told.study.source:
-        named = [x for x in told.sections if x["item"] and not x["item"].startswith("asked here")]
-        return [[x["item"], x["id"], _came_to(verdicts_of[x["id"]]) or "figures and tables alone"] for x in named]
+        named = [
+            section for section in told.sections if section["item"] and not section["item"].startswith("asked here")
+        ]
+        return [
+            [section["item"], section["id"], _came_to(verdicts_of[section["id"]]) or "figures and tables alone"]
+            for section in named
+        ]
     rows = []
-    for x in told.study.source:
-        models = [f"`tailback describe {name}`" for name in x.models]
-        pages = [page.format(x.docs)] if x.docs else []
-        places = [*x.experiments, *models, *x.files, *pages, *([x.here] if x.here else [])]
-        came = _came_to([v for name in x.experiments for v in verdicts_of.get(name, [])])
-        less = f"less: {x.reduced}" if x.reduced else ""
-        told_of = f"missing: {x.missing}" if x.missing else "; ".join(t for t in (came, less) if t) or "there"
-        rows.append([x.part, ", ".join(places) or "-", told_of])
+    for covered in told.study.source:
+        models = [f"`tailback describe {name}`" for name in covered.models]
+        pages = [page.format(covered.docs)] if covered.docs else []
+        places = [*covered.experiments, *models, *covered.files, *pages, *([covered.here] if covered.here else [])]
+        came = _came_to([v for name in covered.experiments for v in verdicts_of.get(name, [])])
+        less = f"less: {covered.reduced}" if covered.reduced else ""
+        told_of = (
+            f"missing: {covered.missing}" if covered.missing else "; ".join(t for t in (came, less) if t) or "there"
+        )
+        rows.append([covered.part, ", ".join(places) or "-", told_of])
     return rows
 
 

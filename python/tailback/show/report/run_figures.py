@@ -100,23 +100,28 @@ def _over_axes(results: Any, labels: list[str], axes: list[str], titles: Mapping
     axis, link = axes[0], results.links["name"][0]
     title, other_points = titles.get(axis, axis), _others(results, labels, axes[:1])
     of_link = tables()["links"].drawn
-    for c in of_link:
+    for column in of_link:
         if other_points <= MOST:
-            fig = functools.partial(figure_over, results, f"links.{c.name}[{link}]", [axis], {}, titles=titles)
-            yield c.name, fig, f"{_capital(c.title)} of {link} over {title}. Bands: 95 % intervals."
+            fig = functools.partial(figure_over, results, f"links.{column.name}[{link}]", [axis], {}, titles=titles)
+            yield column.name, fig, f"{_capital(column.title)} of {link} over {title}. Bands: 95 % intervals."
     if len(axes) > 1 and _others(results, labels, axes[:2]) <= MOST:
         both_titles = f"{title} and {titles.get(axes[1], axes[1])}"
-        for c in of_link:
-            fig = functools.partial(figure_over, results, f"links.{c.name}[{link}]", axes[:2], {}, titles=titles)
+        for column in of_link:
+            fig = functools.partial(figure_over, results, f"links.{column.name}[{link}]", axes[:2], {}, titles=titles)
             caption = (
-                f"{_capital(c.title)} of {link} over {both_titles}. Means over replications ± half the 95 % interval."
+                f"{_capital(column.title)} of {link} over {both_titles}. Means over replications ± half the 95 % "
+                "interval."
             )
-            yield f"map-{c.name}", fig, caption
+            yield f"map-{column.name}", fig, caption
     groups = list(dict.fromkeys(results.groups["group"]))
     if other_points * len(groups) <= MOST:
-        for c in tables()["groups"].drawn:
-            fig = functools.partial(figure_over, results, f"groups.{c.name}", [axis], {}, titles=titles)
-            yield "goodput", fig, f"{_capital(c.title)} of the flows of each group over {title}. Bands: 95 % intervals."
+        for column in tables()["groups"].drawn:
+            fig = functools.partial(figure_over, results, f"groups.{column.name}", [axis], {}, titles=titles)
+            yield (
+                "goodput",
+                fig,
+                f"{_capital(column.title)} of the flows of each group over {title}. Bands: 95 % intervals.",
+            )
 
 
 def _capital(text: str) -> str:

@@ -39,10 +39,10 @@ def run_page(folder: Path, kinds: Sequence[str] = (IN_PAGE,)) -> str:
         facts.append("varied: " + ", ".join(labels))
     sweep = stored_manifest.get("sweep") or {}
     titles = {a["name"]: f"{a['title']} ({a['unit']})" if a["unit"] else a["title"] for a in sweep.get("axes", [])}
-    comparison, different, why_not = sweep.get("compare"), [], ""
+    comparison, difference_tables, why_not = sweep.get("compare"), [], ""
     if comparison:
         try:
-            different = differences(results, comparison["axis"], comparison["against"])
+            difference_tables = differences(results, comparison["axis"], comparison["against"])
         except CompareError as e:
             # An example is that every run of that label failed.
             why_not = f"Nothing can be compared: {e}."
@@ -60,8 +60,8 @@ def run_page(folder: Path, kinds: Sequence[str] = (IN_PAGE,)) -> str:
         note=_note(results, labels, replications),
         tables=means(results, labels),
         compared=comparison,
-        differences=different,
-        why_not=why_not or ("" if different else "No number differs."),
+        differences=difference_tables,
+        why_not=why_not or ("" if difference_tables else "No number differs."),
         manifest=[(k, str(stored_manifest[k])) for k in facts_shown if k in stored_manifest],
         command=" ".join(command) if isinstance(command, list) else str(command),
         scenario=text,

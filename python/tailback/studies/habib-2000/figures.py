@@ -45,16 +45,18 @@ def flow_values(d: Drawing) -> Drawn:
     for ax in axes.flat[len(classes) :]:
         ax.set_axis_off()
     handles: dict[str, Any] = {}
-    for k, (ax, title) in enumerate(zip(axes.flat, d.output.get("class_titles", classes), strict=False)):
+    for class_number, (ax, title) in enumerate(zip(axes.flat, d.output.get("class_titles", classes), strict=False)):
         for i, (name, values_by_class) in enumerate(lines):
             look = plots.look("", i)
-            place = np.arange(1, len(values_by_class[k]) + 1)
-            line = ax.plot(place, values_by_class[k], color=look.colour, linestyle=look.line, linewidth=1.2)[0]
+            place = np.arange(1, len(values_by_class[class_number]) + 1)
+            line = ax.plot(place, values_by_class[class_number], color=look.colour, linestyle=look.line, linewidth=1.2)[
+                0
+            ]
             handles.setdefault(name, line)
         ax.set_title(title)
-        if k + columns >= len(classes):
+        if class_number + columns >= len(classes):
             ax.set_xlabel("microflows, in order")
-        if k % columns == 0:
+        if class_number % columns == 0:
             ax.set_ylabel(d.output["ylabel"])
     axes[0][0].set_ylim(bottom=0)
     plots.legend(fig, handles, "outside upper right")

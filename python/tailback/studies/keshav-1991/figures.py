@@ -157,25 +157,27 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01,
         # The axis has a little room left of the origin, where a source without throughput is.
         ax.set_xlim(-0.05 * x_limit, x_limit)
         ax.set_ylim(-0.05 * y_limit, y_limit)
-        for g in groups:
-            for m in g.marks:
-                if m.y <= y_limit:
-                    _box(ax, m, sigmas, (smallest * x_limit, smallest * y_limit), g.colour)
-            inside = [(x, y) for x, y in g.published if x <= x_limit and y <= y_limit]
-            ax.plot([x for x, _ in inside], [y for _, y in inside], **_PUBLISHED, color=g.colour)
-        for g, text, x, y in placed(groups, x_limit, y_limit):
-            ax.text(x, y, text, ha="center", va="center", fontsize="medium", **_look(g))
-        above = [(m, g) for g in groups for m in g.marks if m.y > y_limit]
-        for k, (m, g) in enumerate(above):
-            text = f"\N{UPWARDS ARROW} {m.name} ({m.x:.2f}, {m.y:.0f} s)"
-            ax.text(0.02 * x_limit, y_limit * (0.99 - 0.07 * k), text, va="top", fontsize=small_type(), **_look(g))
+        for group in groups:
+            for mark in group.marks:
+                if mark.y <= y_limit:
+                    _box(ax, mark, sigmas, (smallest * x_limit, smallest * y_limit), group.colour)
+            inside = [(x, y) for x, y in group.published if x <= x_limit and y <= y_limit]
+            ax.plot([x for x, _ in inside], [y for _, y in inside], **_PUBLISHED, color=group.colour)
+        for group, text, x, y in placed(groups, x_limit, y_limit):
+            ax.text(x, y, text, ha="center", va="center", fontsize="medium", **_look(group))
+        above = [(mark, group) for group in groups for mark in group.marks if mark.y > y_limit]
+        for k, (mark, group) in enumerate(above):
+            text = f"\N{UPWARDS ARROW} {mark.name} ({mark.x:.2f}, {mark.y:.0f} s)"
+            ax.text(0.02 * x_limit, y_limit * (0.99 - 0.07 * k), text, va="top", fontsize=small_type(), **_look(group))
         if i + columns >= n:
             ax.set_xlabel("throughput (packets/s)")
         if i % columns == 0:
             ax.set_ylabel("delay (s)")
-        ax.set_title(", ".join(g.title + (" (italic)" if g.italic and len(groups) > 1 else "") for g in groups))
+        ax.set_title(
+            ", ".join(group.title + (" (italic)" if group.italic and len(groups) > 1 else "") for group in groups)
+        )
     handles = []
-    if any(g.published for groups in panels for g in groups):
+    if any(group.published for groups in panels for group in groups):
         ring = {**_PUBLISHED, "markersize": 11, "color": plots.INK}
         handles.append(matplotlib.lines.Line2D([], [], **ring, label="published"))
     if sources:
@@ -242,14 +244,15 @@ def _box(ax: Axes, m: Mark, sigmas: float, smallest: tuple[float, float], colour
 def joined(marks: list[Mark], dx: float, dy: float) -> list[tuple[str, float, float]]:
     """The texts with their places. Numbers that would cover each other become one text, such as `1, 3-6`."""
     groups: list[list[Mark]] = []
-    for m in marks:
-        near = next((g for g in groups if abs(g[0].x - m.x) < dx and abs(g[0].y - m.y) < dy), None)
-        if near is None:
-            groups.append([m])
+    for mark in marks:
+        group = next((g for g in groups if abs(g[0].x - mark.x) < dx and abs(g[0].y - mark.y) < dy), None)
+        if group is None:
+            groups.append([mark])
         else:
-            near.append(m)
+            group.append(mark)
     return [
-        (spans([int(m.name) for m in g]), sum(m.x for m in g) / len(g), sum(m.y for m in g) / len(g)) for g in groups
+        (spans([int(mark.name) for mark in g]), sum(mark.x for mark in g) / len(g), sum(mark.y for mark in g) / len(g))
+        for g in groups
     ]
 
 

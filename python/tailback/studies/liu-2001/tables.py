@@ -26,22 +26,22 @@ MOST = 60
 @table("changes")
 def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     """The table with one row for each change, in the order of time."""
-    e, o, rows = d.experiment, d.output, []
+    experiment, output, rows = d.experiment, d.output, []
     for runs, p in d.points():
-        run = d.view(runs, p) if o["pair"] in p.labels.values() else None
+        run = d.view(runs, p) if output["pair"] in p.labels.values() else None
         if run is None:
             continue
         for i, colour in enumerate(COLOURS):
-            t, x = run.probe(o["probe"], f"link.{run.link}", i)
+            t, x = run.probe(output["probe"], f"link.{run.link}", i)
             keep = np.append(True, np.diff(x) != 0) if len(x) else np.array([], bool)
             rows += list(zip(t[keep].tolist(), [colour] * int(keep.sum()), x[keep].tolist(), strict=True))
     rows.sort()
-    path = table_file(out, e.id, number)
-    write_csv(path, [["time (s)", "colour", o["probe"]], *rows])
+    path = table_file(out, experiment.id, number)
+    write_csv(path, [["time (s)", "colour", output["probe"]], *rows])
     more = f" The first {MOST} of {len(rows)}; the file has all." if len(rows) > MOST else ""
     table_entry = {
-        "caption": o.get("caption", "") + more,
-        "heads": [["Time", "s"], ["Colour", ""], [o["probe"].capitalize(), ""]],
+        "caption": output.get("caption", "") + more,
+        "heads": [["Time", "s"], ["Colour", ""], [output["probe"].capitalize(), ""]],
         "rows": [[f"{t:.3f}", c, f"{x:.5g}"] for t, c, x in rows[:MOST]],
         "text_columns": 2,
         "file": str(path.relative_to(out)),

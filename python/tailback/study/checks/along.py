@@ -69,11 +69,11 @@ class Along(Measured, kw_only=True, frozen=True):
     def _of(self, judge: Evidence, discipline: str) -> list[Finding]:
         groups: dict[tuple[tuple[str, str], ...], Points] = {}
         for where in judge.places(self):
-            x = judge.values(self, discipline, where)
+            samples = judge.values(self, discipline, where)
             rest = {k: v for k, v in where.items() if k != self.along}
             group = groups.setdefault(tuple(rest.items()), [])
-            if x is not None:
-                group.append((where[self.along], x))
+            if samples is not None:
+                group.append((where[self.along], samples))
         m, name, tolerance = MEASURES[self.measure], judge.title(discipline), self._within()
         unit = "points" if m.unit == "%" else m.unit
         requirement = (
@@ -90,13 +90,15 @@ class Along(Measured, kw_only=True, frozen=True):
             if len(points) < 2:
                 findings.append(Finding(subject, place, "not run", requirement, OPEN))
                 continue
-            seeds = min(len(x) for _, x in points)
-            outcome, text, apart, margin = self._falls(name, points, seeds) if self.falls else self._apart(name, points)
+            seeds = min(len(samples) for _, samples in points)
+            outcome, text, effect, margin = (
+                self._falls(name, points, seeds) if self.falls else self._apart(name, points)
+            )
             remark = ""
             if self.one_seed(judge, seeds):
                 outcome, remark = (OPEN if self.falls else outcome), ONE_SEED
             findings.append(
-                Finding(subject, place, text, requirement, outcome, apart, seeds=seeds, remark=remark, margin=margin)
+                Finding(subject, place, text, requirement, outcome, effect, seeds=seeds, remark=remark, margin=margin)
             )
         return findings
 
@@ -110,14 +112,14 @@ class Along(Measured, kw_only=True, frozen=True):
     def _narrower(self, judge: Evidence, discipline: str, other: str) -> Finding:
         """Compares the ratio of the greatest to the smallest value along the axis for both disciplines, seed by
         seed."""
-        spreads, m = [], MEASURES[self.measure]
+        spreads, measure = [], MEASURES[self.measure]
         for name in (discipline, other):
             values = [judge.values(self, name, where) for where in judge.places(self)]
             kept = [x for x in values if x is not None]
             n = min((len(x) for x in kept), default=0)
             spreads.append(np.array([max(x[i] for x in kept) / min(x[i] for x in kept) for i in range(n)]))
         names = [judge.title(discipline), judge.title(other)]
-        requirement = f"{m.title.lower()} of {names[0]} varies less along {self.along} than that of {names[1]}"
+        requirement = f"{measure.title.lower()} of {names[0]} varies less along {self.along} than that of {names[1]}"
         n = min(len(x) for x in spreads)
         if n == 0:
             return Finding(names[0], "", "not run", requirement, OPEN)
@@ -146,7 +148,7 @@ class Along(Measured, kw_only=True, frozen=True):
         return outcome, text, None, fall
 
     def _apart(self, name: str, points: Points) -> tuple[str, str, float, float]:
-        m = MEASURES[self.measure]
+        measure = MEASURES[self.measure]
         if self.rises_at_most is not None:
             points = sorted(points, key=lambda p: float(p[0]))
         means = [float(np.mean(x)) for _, x in points]
@@ -154,10 +156,10 @@ class Along(Measured, kw_only=True, frozen=True):
         if self.rises_at_most is None:
             index_pairs += [(j, i) for i, j in index_pairs]
         lowest, highest = max(index_pairs, key=lambda p: means[p[1]] - means[p[0]])
-        apart = means[highest] - means[lowest]
+        distance = means[highest] - means[lowest]
         text = (
-            f"{name} {m.show(means[lowest])} ({self.along} {points[lowest][0]}) to "
-            f"{m.show(means[highest])} {m.unit} ({self.along} {points[highest][0]})"
+            f"{name} {measure.show(means[lowest])} ({self.along} {points[lowest][0]}) to "
+            f"{measure.show(means[highest])} {measure.unit} ({self.along} {points[highest][0]})"
         )
         within = self._within()
         limit = within if within is not None else self.rises_at_most
@@ -166,4 +168,4 @@ class Along(Measured, kw_only=True, frozen=True):
         limits = Limits(-math.inf, math.inf if limit is None else limit, "")
         n = min(len(points[lowest][1]), len(points[highest][1]))
         d = OverSeeds.of_difference(points[highest][1][:n], points[lowest][1][:n])
-        return limits.outcome(replace(d, mean=apart)), text, apart, limits.margin(apart)
+        return limits.outcome(replace(d, mean=distance)), text, distance, limits.margin(distance)

@@ -15,7 +15,7 @@ class Band(MeasuredNumber, kw_only=True, frozen=True):
     high: float
 
     def verdict(self, judge: Evidence) -> Verdict:
-        m = MEASURES[self.measure]
+        measure = MEASURES[self.measure]
         place_text = ", ".join(f"{k} {v}" for k, v in self.where.items())
         check = Limit(
             runs=self.runs,
@@ -26,6 +26,6 @@ class Band(MeasuredNumber, kw_only=True, frozen=True):
             between=(self.low * self.value, self.high * self.value),
         )
         v = self.held(judge, f"{judge.title(self.queue)}, {place_text}", check)
-        v.published = m.show(self.value) + (f" {m.unit}" if m.unit != "1" else "")
+        v.published = measure.show(self.value) + (f" {measure.unit}" if measure.unit != "1" else "")
         v.tolerance = f"{100 * (self.low - 1):+g} to {100 * (self.high - 1):+g} %"
         return v

@@ -35,38 +35,38 @@ class CellNumber(Published, kw_only=True, frozen=True):
     cell: Cell
 
     def verdict(self, judge: Evidence) -> Verdict:
-        c, runs = self.cell, judge.runs(self.runs)
+        cell, runs = self.cell, judge.runs(self.runs)
         metric, key = METRICS[self.metric], runs.key_of(self.queue)
         interval_means = pooled(judge.samples, runs.name, key, self.class_, self.metric)
         outcome, measured_text, mean = OPEN, "not run", None
         if interval_means is not None and len(interval_means):
             mean, sd = statistics(interval_means)
-            outcome = NO if not c.meets(mean) else LEANS if c.leans(mean) else YES
+            outcome = NO if not cell.meets(mean) else LEANS if cell.leans(mean) else YES
             measured_text = show(mean, sd)
-        if c.grade == DAMAGED:
+        if cell.grade == DAMAGED:
             outcome = OPEN
         sentence = f"{judge.title(self.queue)}, {metric.title.lower()} of source {self.class_} ({self.title})"
         return Verdict(
             id=self.id,
-            source=f"table of {self.table}, class {c.grade}",
+            source=f"table of {self.table}, class {cell.grade}",
             experiment=self.experiment,
             sentence=sentence,
             outcome=outcome,
             gate=self.gate,
-            published=f"{show(c.mean, c.sd)} {metric.unit}",
+            published=f"{show(cell.mean, cell.sd)} {metric.unit}",
             measured=f"{measured_text} {metric.unit}",
             seeds=len(list(judge.samples.views(runs.name, key))),
-            tolerance=f"{c.allowed:.3g} {metric.unit}",
-            explanation=self.explanation if outcome in (NO, LEANS) or c.grade == DAMAGED else "",
+            tolerance=f"{cell.allowed:.3g} {metric.unit}",
+            explanation=self.explanation if outcome in (NO, LEANS) or cell.grade == DAMAGED else "",
             part=f"within what its class allows, but more than {100 * LOOSE:g} % off" if outcome == LEANS else "",
-            checks=[Finding(sentence, "", measured_text, c.why, outcome, mean)],
+            checks=[Finding(sentence, "", measured_text, cell.why, outcome, mean)],
             table=self.table,
-            grade=c.grade,
-            kind=ZERO if c.mean == 0 else VALUE,
+            grade=cell.grade,
+            kind=ZERO if cell.mean == 0 else VALUE,
             cell=TableCell(
                 f"{self.table}, {judge.title(self.queue)}",
                 metric.title.lower(),
                 f"{self.class_} ({self.title})",
-                f"{show(c.mean, c.sd)} {metric.unit}",
+                f"{show(cell.mean, cell.sd)} {metric.unit}",
             ),
         )

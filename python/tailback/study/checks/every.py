@@ -57,7 +57,7 @@ class Every(Measured, kw_only=True, frozen=True):
         return f"{klass} {e.shown(m)}" + (f" [{seeds}]" if seeds else "")
 
     def _at(self, judge: Evidence, discipline: str, place: Place) -> Finding:
-        m, title, place_text = MEASURES[self.measure], judge.title(discipline), judge.where_text(place, self.runs)
+        measure, title, place_text = MEASURES[self.measure], judge.title(discipline), judge.where_text(place, self.runs)
         limits = self.limits
         requirement = f"every one of {len(written_out(self.every))} {limits.text}"
         values_of = {c: judge.values(self, discipline, place, c) for c in written_out(self.every)}
@@ -67,16 +67,18 @@ class Every(Measured, kw_only=True, frozen=True):
         seeds = min(e.n for e in means.values())
         missed_classes = {c: e for c, e in means.items() if not self._holds(e.mean)}
         right = len(means) - len(missed_classes)
-        text = f"{title}, {m.title.lower()}: {right} of {len(means)}"
+        text = f"{title}, {measure.title.lower()}: {right} of {len(means)}"
         worst = sorted(missed_classes, key=lambda c: missed_classes[c].mean, reverse=self.below is not None)
         if worst:
-            text += "; not " + ", ".join(self._named(c, missed_classes[c], values_of[c], m) for c in worst[:MOST_NAMED])
+            text += "; not " + ", ".join(
+                self._named(c, missed_classes[c], values_of[c], measure) for c in worst[:MOST_NAMED]
+            )
         if len(worst) > MOST_NAMED:
             text += f" and {len(worst) - MOST_NAMED} more"
-        close = [c for c, e in means.items() if c not in missed_classes and limits.close(e)]
+        close_classes = [c for c, e in means.items() if c not in missed_classes and limits.close(e)]
         margin = float(np.mean([limits.margin(e.mean) for e in means.values()]))
         if not missed_classes and len(means) == len(values_of):
-            outcome = LEANS if close else YES
+            outcome = LEANS if close_classes else YES
         else:
             outcome = LEANS if 2 * right >= len(values_of) and margin >= 0 else NO
         return Finding(
@@ -87,6 +89,10 @@ class Every(Measured, kw_only=True, frozen=True):
             outcome,
             value=right / len(values_of),
             seeds=seeds,
-            remark=ONE_SEED if self.one_seed(judge, seeds) else f"{CLOSE} for {', '.join(close)}" if close else "",
+            remark=ONE_SEED
+            if self.one_seed(judge, seeds)
+            else f"{CLOSE} for {', '.join(close_classes)}"
+            if close_classes
+            else "",
             margin=margin,
         )

@@ -84,42 +84,44 @@ class Limit(Everywhere, kw_only=True, frozen=True):
         name = judge.title(discipline)
         place_text = judge.where_text(where, self.runs) if isinstance(where, dict) else "mean of all points"
         subject, limits, times = f"{name}, {place_text}", self.limits(), ""
-        a = judge.values(self, discipline, where)
+        samples = judge.values(self, discipline, where)
         b = judge.values(self, self.over, where) if self.over is not None else None
-        if a is None or (self.over is not None and b is None):
+        if samples is None or (self.over is not None and b is None):
             return Finding(subject, place_text, "not run", limits.text, OPEN)
         if self.over is not None and b is not None:
-            n = min(len(a), len(b))
-            a, subject = a[:n] / b[:n], f"{subject} over {judge.title(self.over)}"
+            n = min(len(samples), len(b))
+            samples, subject = samples[:n] / b[:n], f"{subject} over {judge.title(self.over)}"
             times = f" times {judge.title(self.over)}"
         if self.class_over is not None:
             c = judge.values(self, discipline, where, self.class_over)
             if c is None:
                 return Finding(subject, place_text, "not run", limits.text, OPEN)
-            a = a / c
-        e = OverSeeds.of(a)
-        if math.isnan(e.mean):
-            return Finding(subject, place_text, "no value", limits.text, OPEN, seeds=e.n)
+            samples = samples / c
+        over_seeds = OverSeeds.of(samples)
+        if math.isnan(over_seeds.mean):
+            return Finding(subject, place_text, "no value", limits.text, OPEN, seeds=over_seeds.n)
         ratio = self.over is not None or self.class_over is not None
         m = MEASURES["sd"] if ratio else MEASURES[self.measure]
-        text = m.show(e.mean)
+        text = m.show(over_seeds.mean)
         text_of_mean = (
-            limits.telling(e.mean, text) + e.shown(m).removeprefix(text) + (f" {self.unit}" if self.unit else "")
+            limits.telling(over_seeds.mean, text)
+            + over_seeds.shown(m).removeprefix(text)
+            + (f" {self.unit}" if self.unit else "")
         )
-        outcome = limits.outcome(e)
-        if outcome == NO and (seeds := seeds_of(np.array([not limits.hold(x) for x in a]))):
+        outcome = limits.outcome(over_seeds)
+        if outcome == NO and (seeds := seeds_of(np.array([not limits.hold(x) for x in samples]))):
             times += f" [{seeds}]"
-        remark = CLOSE if limits.close(e) else ""
-        remark = ONE_SEED if self.one_seed(judge, e.n) else remark
+        remark = CLOSE if limits.close(over_seeds) else ""
+        remark = ONE_SEED if self.one_seed(judge, over_seeds.n) else remark
         return Finding(
             subject,
             place_text,
             f"{name} {text_of_mean}{times}",
             limits.text,
             outcome,
-            value=e.mean,
-            half_width=e.half,
-            seeds=e.n,
+            value=over_seeds.mean,
+            half_width=over_seeds.half,
+            seeds=over_seeds.n,
             remark=remark,
-            margin=limits.margin(e.mean),
+            margin=limits.margin(over_seeds.mean),
         )

@@ -55,7 +55,7 @@ class Number(MeasuredNumber, kw_only=True, frozen=True):
     tolerance: float
 
     def verdict(self, judge: Evidence) -> Verdict:
-        m = MEASURES[self.measure]
+        measure = MEASURES[self.measure]
         sentence = f"{judge.title(self.queue)}, {judge.where_text(self.where, self.runs)}"
         if self.class_ != "all":
             sentence += f", {self.class_title or self.class_}"
@@ -69,6 +69,6 @@ class Number(MeasuredNumber, kw_only=True, frozen=True):
             tolerance=self.tolerance,
         )
         v = self.held(judge, sentence, check)
-        v.published = f"{m.show(self.value)} {m.unit}"
+        v.published = f"{measure.show(self.value)} {measure.unit}"
         v.tolerance = f"{100 * self.tolerance:g} %"
         return v

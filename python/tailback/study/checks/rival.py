@@ -54,7 +54,7 @@ class Rival(Everywhere, kw_only=True, frozen=True):
         return [self.at(judge, *one) for one in self.everywhere(judge)]
 
     def at(self, judge: Evidence, discipline: str, where: Place | Sequence[Place]) -> Finding:
-        m, name, (word, rival) = MEASURES[self.measure], judge.title(discipline), self.relation
+        measure, name, (word, rival) = MEASURES[self.measure], judge.title(discipline), self.relation
         place_text = judge.where_text(where, self.runs) if isinstance(where, dict) else "mean of all points"
         subject = f"{name}, {place_text}"
         sides = self._sides(judge, discipline, where)
@@ -66,12 +66,12 @@ class Rival(Everywhere, kw_only=True, frozen=True):
             return Finding(subject, place_text, "no value", f"{word} the other discipline", OPEN, seeds=len(a))
         if self.less is not None:
             name = f"{name} less {judge.title(self.less[0])}"
-        unit = f" {m.unit}" if m.unit != "1" else ""
+        unit = f" {measure.unit}" if measure.unit != "1" else ""
         other_text = judge.title(rival) + (f" less {judge.title(self.less[1])}" if self.less is not None else "")
         other_text += f" x {self.factor:g}" if self.factor is not None else ""
         other_text += f" {'-' if self.by < 0 else '+'} {abs(self.by):g}{unit}" if self.by is not None else ""
-        text = f"{name} {OverSeeds.of(a).shown(m)}, {other_text} {OverSeeds.of(b).shown(m)}{unit}"
-        requirement, d = f"{name} {word} {other_text}", OverSeeds.of_difference(a, b)
+        text = f"{name} {OverSeeds.of(a).shown(measure)}, {other_text} {OverSeeds.of(b).shown(measure)}{unit}"
+        requirement, difference = f"{name} {word} {other_text}", OverSeeds.of_difference(a, b)
 
         def finding(required: str, outcome: str, remark: str, margin: float) -> Finding:
             return Finding(
@@ -80,26 +80,28 @@ class Rival(Everywhere, kw_only=True, frozen=True):
                 text,
                 required,
                 outcome,
-                d.mean,
-                half_width=d.half,
+                difference.mean,
+                half_width=difference.half,
                 seeds=n,
                 remark=remark,
                 margin=margin,
             )
 
         is_one_seed = self.one_seed(judge, n)
-        if (reach := self._reach(m.unit, float(b.mean()))) is not None:
+        if (reach := self._reach(measure.unit, float(b.mean()))) is not None:
             limits = Limits(-reach, reach, "")
-            outcome = limits.outcome(d)
-            remark = ONE_SEED if is_one_seed else CLOSE if limits.close(d) else ""
+            outcome = limits.outcome(difference)
+            remark = ONE_SEED if is_one_seed else CLOSE if limits.close(difference) else ""
             of_word = f" ({self.word})" if self.word else ""
-            return finding(f"{requirement}, within {reach:g}{unit}{of_word}", outcome, remark, limits.margin(d.mean))
-        margin = d.mean if word == "above" else -d.mean
+            return finding(
+                f"{requirement}, within {reach:g}{unit}{of_word}", outcome, remark, limits.margin(difference.mean)
+            )
+        margin = difference.mean if word == "above" else -difference.mean
         right = margin > 0
         if is_one_seed:
             remark = f"{ONE_SEED}: {'as asked' if right else 'not as asked'}, but no order"
             return finding(requirement, OPEN, remark, margin)
-        apart = math.isnan(d.half) or abs(d.mean) > d.half
+        apart = math.isnan(difference.half) or abs(difference.mean) > difference.half
         outcome = (YES if apart else LEANS) if right else NO
         return finding(requirement, outcome, _remark(right, apart), margin)
 

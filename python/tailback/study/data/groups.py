@@ -71,18 +71,20 @@ def _rows(
 ) -> Iterator[StudyRow]:
     """The rows of a table, with the keys of the tables above it and their places. `words` are the values."""
     words = {**words, **fill.values(table, f"{file}: {at}")}
-    own = {k: v for k, v in table.items() if k not in ("each", "values")}
-    keys, shared_places = {**above, **own}, {k: x for k, x in places.items() if k not in own}
+    own_keys = {k: v for k, v in table.items() if k not in ("each", "values")}
+    keys, shared_places = {**above, **own_keys}, {k: x for k, x in places.items() if k not in own_keys}
     if "each" not in table:
         where = {k: f"{file}: {shared_places.get(k, at)}.{k}" for k in keys}
         yield StudyRow(
             {k: fill.filled(v, words, where[k]) for k, v in keys.items()} if words else keys, at, shared_places
         )
         return
-    if "id" in own:
-        raise StudyError(f"{file}: {at}.id = {own['id']!r}: each row needs its own; write it in [[{name}.each]]")
+    if "id" in own_keys:
+        raise StudyError(f"{file}: {at}.id = {own_keys['id']!r}: each row needs its own; write it in [[{name}.each]]")
     for j, row in enumerate(_each(table["each"], at, name, file)):
-        yield from _rows(row, f"{at}.each[{j}]", keys, {**shared_places, **dict.fromkeys(own, at)}, words, name, file)
+        yield from _rows(
+            row, f"{at}.each[{j}]", keys, {**shared_places, **dict.fromkeys(own_keys, at)}, words, name, file
+        )
 
 
 def _each(given: Any, at: str, name: str, file: Path | str) -> list[dict[str, Any]]:
@@ -114,12 +116,12 @@ def _written_out(group: CaseGroup, row: CaseRow, words: Mapping[str, Any], where
     changes, share = [*group.set, *row.set], row.fair_share if row.fair_share is not None else group.fair_share
     roles = {**group.roles, **row.roles}
     for combination in itertools.product(*(x if isinstance(x, list) else [x] for x in labels.values())):
-        own = dict(zip(labels, combination, strict=True))
-        filling_words = {**words, **filled_values, **own}
+        own_keys = dict(zip(labels, combination, strict=True))
+        filling_words = {**words, **filled_values, **own_keys}
         written_case: dict[str, Any] = {
-            "labels": own,
+            "labels": own_keys,
             "set": fill.changes(changes, filling_words, f"{where}.set"),
-            "modes": _modes(group, row, {k: str(v) for k, v in own.items()}, where),
+            "modes": _modes(group, row, {k: str(v) for k, v in own_keys.items()}, where),
         }
         if roles:
             written_case["roles"] = roles

@@ -96,19 +96,21 @@ def _cells(name: str, table: dict[str, Any], file: Path | str) -> list[CellNumbe
     place = f"{file}, [cells.{name}]"
     columns = {f.encode_name for f in msgspec.structs.fields(CellsTable)}
     by_pair = {k: v for k, v in table.items() if k not in columns and isinstance(v, dict)}
-    t = read_table(CellsTable, {k: v for k, v in table.items() if k not in by_pair}, file, f"cells.{name}")
+    cells_table = read_table(CellsTable, {k: v for k, v in table.items() if k not in by_pair}, file, f"cells.{name}")
     cell_numbers = []
     for pair, row in by_pair.items():
         metrics = {k: v for k, v in row.items() if k not in _ROW}
-        metrics |= {m: ", ".join(["0"] * len(t.sources)) for m in t.none}
+        metrics |= {m: ", ".join(["0"] * len(cells_table.sources)) for m in cells_table.none}
         for metric, text in metrics.items():
             texts = [x.strip() for x in text.split(",")]
-            if len(texts) != len(t.sources):
-                raise StudyError(f"{place}, {pair}, {metric}: {len(texts)} cells for {len(t.sources)} sources")
+            if len(texts) != len(cells_table.sources):
+                raise StudyError(
+                    f"{place}, {pair}, {metric}: {len(texts)} cells for {len(cells_table.sources)} sources"
+                )
             for i, x in enumerate(texts):
-                cell = _cell(x, metric, i, row, t, f"{place}, {pair}, {metric}")
+                cell = _cell(x, metric, i, row, cells_table, f"{place}, {pair}, {metric}")
                 if cell is not None:
-                    cell_numbers.append(_published(name, t, pair, i + 1, cell))
+                    cell_numbers.append(_published(name, cells_table, pair, i + 1, cell))
     return cell_numbers
 
 
@@ -131,10 +133,10 @@ def _published(name: str, t: CellsTable, pair: str, source: int, cell: Cell) -> 
 def _cell(text: str, metric: str, index: int, row: dict[str, Any], table: CellsTable, at: str) -> Cell | None:
     if text == "-":
         return None
-    m = _CELL.fullmatch(text)
-    if m is None:
+    match = _CELL.fullmatch(text)
+    if match is None:
         raise StudyError(f'{at}: "{text}" is no cell; write "1.66", "1.66 (0.10)" or "1.66 (0.10) B"')
-    grade = m["grade"] or row.get("class") or table.class_
+    grade = match["grade"] or row.get("class") or table.class_
     if grade not in tuple(CLASSES):
         raise StudyError(f'{at}: cell "{text}" has no class; write one of {", ".join(CLASSES)} after it or in the row')
     t = row.get("tolerance", table.tolerance)
@@ -142,4 +144,4 @@ def _cell(text: str, metric: str, index: int, row: dict[str, Any], table: CellsT
         t = t.get(metric, TOLERANCE)
     if isinstance(t, list):
         t = t[index]
-    return Cell(float(m["mean"]), float(m["sd"]) if m["sd"] else None, grade, float(t), metric)
+    return Cell(float(match["mean"]), float(match["sd"]) if match["sd"] else None, grade, float(t), metric)

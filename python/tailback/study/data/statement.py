@@ -104,25 +104,25 @@ def read_otherwise(table: dict[str, Any], statements: list[Statement], file: Pat
     compared."""
     reading = read_table(ReadingTable, table, file, f"reading {table.get('id', '?')}")
     reading_statements = []
-    missing = [name for name in reading.of if name not in (s.id for s in statements)]
+    missing = [name for name in reading.of if name not in (statement.id for statement in statements)]
     if missing:
         raise StudyError(f"{file}: reading {reading.id}: `of` names {missing[0]}, which is no statement of this study")
-    for s in statements:
-        checks = tuple(_asked_of(c, reading) for c in s.checks)
-        if checks == s.checks or (reading.of and s.id not in reading.of):
+    for statement in statements:
+        checks = tuple(_asked_of(c, reading) for c in statement.checks)
+        if checks == statement.checks or (reading.of and statement.id not in reading.of):
             continue
         reading_statements.append(
             Statement(
-                id=f"{s.id}-{reading.id}",
-                sentence=f"{reading.title}: {s.sentence}",
-                source=s.source,
+                id=f"{statement.id}-{reading.id}",
+                sentence=f"{reading.title}: {statement.sentence}",
+                source=statement.source,
                 experiment=reading.experiment,
                 gate=False,
                 explanation="",
                 note="",
                 why_not="",
                 checks=checks,
-                reading_of=(s.id,),
+                reading_of=(statement.id,),
             )
         )
     return reading_statements

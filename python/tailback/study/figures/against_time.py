@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 
 @figure("against-time")
 def against_time(d: Drawing) -> Drawn:
-    o = d.output
-    runs, panels = d.study.runs[o.get("runs", d.experiment.runs[0])], []
-    for p in o["panel"]:
+    output = d.output
+    runs, panels = d.study.runs[output.get("runs", d.experiment.runs[0])], []
+    for p in output["panel"]:
         view = d.samples.view(runs.name, runs.key_of(p["pair"]))
         if view is None:
             continue
         lines = []
-        for x, name in p["probes"].items():
-            t, v = view.probe(x, p.get("what", o.get("what")))
+        for probe, name in p["probes"].items():
+            t, v = view.probe(probe, p.get("what", output.get("what")))
             if len(t):
                 # A quantity that no longer changes keeps its value to the end.
                 ends = view.intervals.get("to_s", ())
@@ -54,7 +54,11 @@ def against_time(d: Drawing) -> Drawn:
             point = next(x for x in runs.points(d.mode) if x.key == runs.key_of(p["pair"]))
             marks = ranges(d, runs, point, published["measure"], published.get("class", "all")) if published else []
             panels.append(Panel(p.get("title", d.title(p["pair"])), p.get("ylabel", ""), lines, marks))
-    return draw(panels, (o["span"][0], o["span"][1]) if "span" in o else None, o.get("lines", ())) if panels else None
+    return (
+        draw(panels, (output["span"][0], output["span"][1]) if "span" in output else None, output.get("lines", ()))
+        if panels
+        else None
+    )
 
 
 @dataclass
@@ -76,16 +80,24 @@ def draw(
     fig, axes = plots.grid(6.8, 1.65 * len(panels) + 0.4, len(panels), 1, sharex=True)
     for ax, panel in zip(axes[:, 0], panels, strict=True):
         for i, (label, t, v) in enumerate(panel.lines):
-            k = plots.OTHERS[i % len(plots.OTHERS)]
+            line_look = plots.OTHERS[i % len(plots.OTHERS)]
             if span is not None:
                 # The value at the beginning of the span belongs to the span.
                 before = max(int(np.searchsorted(t, span[0], side="right")) - 1, 0)
                 after = int(np.searchsorted(t, span[1], side="right"))
                 t, v = np.clip(t[before:after], span[0], None), v[before:after]
                 t, v = np.append(t, span[1]), np.append(v, v[-1:])
-            ax.plot(t, v, color=k.colour, linestyle=k.line, linewidth=0.9, label=label, drawstyle="steps-post")
-        for x in instants:
-            ax.axvline(x, color=plots.GREY, linewidth=0.7, linestyle=(0, (2, 2)), zorder=1)
+            ax.plot(
+                t,
+                v,
+                color=line_look.colour,
+                linestyle=line_look.line,
+                linewidth=0.9,
+                label=label,
+                drawstyle="steps-post",
+            )
+        for instant in instants:
+            ax.axvline(instant, color=plots.GREY, linewidth=0.7, linestyle=(0, (2, 2)), zorder=1)
         edge(ax, panel.published, plots.OTHERS[0].colour)
         ax.set_title(panel.title)
         ax.set_ylabel(panel.ylabel)
@@ -96,7 +108,7 @@ def draw(
     if span is not None:
         axes[-1, 0].set_xlim(*span)
     axes[-1, 0].set_xlabel("time (s)")
-    marks = legend(x for panel in panels for x in panel.published)
+    marks = legend(instant for panel in panels for instant in panel.published)
     if marks:
         fig.legend(list(marks.values()), list(marks), loc="outside upper right")
     return fig

@@ -30,26 +30,26 @@ if TYPE_CHECKING:
 
 @figure("curves")
 def curves(d: Drawing) -> Drawn:
-    o = d.output
-    x_axis, line_axis = o.get("x", "buffer"), o.get("lines", "queue")
-    measures = [MEASURES[m] for m in o.get("measures", [o.get("measure")])]
-    classes = o.get("classes", ["all"])
-    titles = o.get("class_titles", classes if len(classes) > 1 else [""])
+    output = d.output
+    x_axis, line_axis = output.get("x", "buffer"), output.get("lines", "queue")
+    measures = [MEASURES[name] for name in output.get("measures", [output.get("measure")])]
+    classes = output.get("classes", ["all"])
+    titles = output.get("class_titles", classes if len(classes) > 1 else [""])
     frames: list[tuple[str, str, Measure, str | None]] = [
-        (t if len(measures) == 1 else m.title, c, m, None)
-        for m in measures
+        (t if len(measures) == 1 else measure.title, c, measure, None)
+        for measure in measures
         for t, c in zip(titles, classes, strict=True)
     ]
-    if "panels" in o:
-        labels = list(dict.fromkeys(p.labels[o["panels"]] for _, p in d.points()))
+    if "panels" in output:
+        labels = list(dict.fromkeys(p.labels[output["panels"]] for _, p in d.points()))
         runs = d.points()[0][0] if labels else None
-        axis = runs.axis(o["panels"]) if runs else None
-        frames = [(_panel_title(d, axis, x), c, m, x) for x in labels for _, c, m, _ in frames]
+        axis = runs.axis(output["panels"]) if runs else None
+        frames = [(_panel_title(d, axis, x), c, measure, x) for x in labels for _, c, measure, _ in frames]
     panels, drawn_curves = [], []
-    for title, klass, m, panel in frames:
+    for title, klass, measure, panel in frames:
         lines: dict[str, list[tuple[float, float, float]]] = {}
-        for runs, p in d.points({o["panels"]: panel} if panel is not None else None):
-            x = d.get(runs, p, klass, m.name)
+        for runs, p in d.points({output["panels"]: panel} if panel is not None else None):
+            x = d.get(runs, p, klass, measure.name)
             if x is not None and x_axis in p.labels:
                 e = OverSeeds.of(x)
                 lines.setdefault(p.labels.get(line_axis, runs.name), []).append(
@@ -58,25 +58,25 @@ def curves(d: Drawing) -> Drawn:
         frame_curves = []
         for name, v in lines.items():
             frame_curves.append(plots.as_curve(name, _line_title(d, line_axis, name), v))
-        at = {o["panels"]: panel} if panel is not None else None
+        at = {output["panels"]: panel} if panel is not None else None
         of = {c.name for c in frame_curves}
-        marks = [p for p in published(d, klass, m.name, x_axis, line_axis, at) if p.name in of]
-        panels.append(plots.Panel(frame_curves, title, m.label if len(measures) > 1 else "", marks))
+        marks = [p for p in published(d, klass, measure.name, x_axis, line_axis, at) if p.name in of]
+        panels.append(plots.Panel(frame_curves, title, measure.label if len(measures) > 1 else "", marks))
         drawn_curves += frame_curves
     if not drawn_curves:
         return None
     first_measure = measures[0]
     reference = (100.0, "fair share") if first_measure.name == "share" else None
-    limits = tuple(o["limits"]) if "limits" in o else None
+    limits = tuple(output["limits"]) if "limits" in output else None
     runs = d.points()[0][0]
     axis = next((a for a in runs.axes if a.name == x_axis), None)
-    xlabel = o.get("xlabel") or _axis_label(axis, x_axis)
-    ylabel = o.get("ylabel") or (first_measure.label if len(measures) == 1 else "")
+    xlabel = output.get("xlabel") or _axis_label(axis, x_axis)
+    ylabel = output.get("ylabel") or (first_measure.label if len(measures) == 1 else "")
     return plots.curves(
         panels,
         xlabel,
         ylabel,
-        log_x=o.get("log_x", True),
+        log_x=output.get("log_x", True),
         reference=reference,
         limits=limits,
         y="shared" if len(measures) == 1 else "own",

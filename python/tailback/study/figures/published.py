@@ -71,14 +71,14 @@ def said(study: Study, klass: str, measure: str, class_over: str | None = None) 
         if isinstance(n, MeasuredNumber) and (n.measure, n.class_) == (measure, klass) and class_over is None
     ]
     for s in study.statements:
-        for c in s.checks:
-            if not isinstance(c, Limit) or (c.measure, c.class_) != (measure, klass):
+        for check in s.checks:
+            if not isinstance(check, Limit) or (check.measure, check.class_) != (measure, klass):
                 continue
-            if c.over is not None or c.class_over != class_over or c.average:
+            if check.over is not None or check.class_over != class_over or check.average:
                 continue
-            limits = c.limits()
-            lower, upper = (limits.low, limits.high) if c.published is None else (c.published, c.published)
+            limits = check.limits()
+            lower, upper = (limits.low, limits.high) if check.published is None else (check.published, check.published)
             if not (math.isfinite(lower) and math.isfinite(upper)):
                 continue
-            points += [PublishedPoint(c.runs, queue, c.where, lower, upper) for queue in each(c.of)]
+            points += [PublishedPoint(check.runs, queue, check.where, lower, upper) for queue in each(check.of)]
     return points

@@ -66,18 +66,20 @@ METRICS = {
 
 def by_interval(run: RunView, klass: str, metric: str) -> np.ndarray:
     """Values (flows, counted intervals) of a metric."""
-    m, t = METRICS[metric], run.intervals
-    if not t or not len(t["id"]):
+    source_metric, intervals = METRICS[metric], run.intervals
+    if not intervals or not len(intervals["id"]):
         raise ValueError('the scenario reports no intervals; give it interval = "300s"')
     ids = run.flows["id"][run.of(klass)]
-    start = run.options.get("from_s", float(np.min(t["to_s"])))
+    start = run.options.get("from_s", float(np.min(intervals["to_s"])))
     end = run.options.get("to_s", float("inf"))
-    is_counted = (t["from_s"] >= start - 1e-9) & (t["to_s"] <= end + 1e-9)
+    is_counted = (intervals["from_s"] >= start - 1e-9) & (intervals["to_s"] <= end + 1e-9)
     rows = []
     for flow in ids:
-        keep = (t["id"] == flow) & is_counted
-        x = sum(np.asarray(t[c][keep], dtype=float) for c in m.columns)
-        rows.append(x / (t["to_s"][keep] - t["from_s"][keep]) if m.rate else np.nan_to_num(x))
+        keep = (intervals["id"] == flow) & is_counted
+        x = sum(np.asarray(intervals[c][keep], dtype=float) for c in source_metric.columns)
+        rows.append(
+            x / (intervals["to_s"][keep] - intervals["from_s"][keep]) if source_metric.rate else np.nan_to_num(x)
+        )
     return np.array(rows)
 
 

@@ -141,15 +141,15 @@ class RunView:
 
     def probe(self, probe: str, what: str | None = None, index: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Times and values of a recorded quantity; empty if it was not recorded."""
-        s = self.series
-        if not s or not len(s["time_s"]):
+        series = self.series
+        if not series or not len(series["time_s"]):
             return np.array([]), np.array([])
-        keep = s["probe"] == probe
+        is_kept = series["probe"] == probe
         if what is not None:
-            keep &= s["what"] == what
+            is_kept &= series["what"] == what
         if index is not None:
-            keep &= s["index"] == index
-        return s["time_s"][keep], s["value"][keep]
+            is_kept &= series["index"] == index
+        return series["time_s"][is_kept], series["value"][is_kept]
 
     def drops(self) -> tuple[np.ndarray, np.ndarray]:
         """Times and flows (`group.number`) of the logged drops at the studied link, in order of time."""

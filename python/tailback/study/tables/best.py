@@ -28,7 +28,7 @@ from tailback.study.tolerance import OverSeeds
 def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     """One row for each discipline and place. The choice is made seed by seed, so that it has an interval."""
     output, shown_measure = d.output, MEASURES[d.output["shows"]]
-    ((knee, least),) = output["knee"].items()
+    ((knee, least_knee),) = output["knee"].items()
     groups: dict[tuple[str, ...], list[dict[str, np.ndarray]]] = {}
     axes: list[str] = []
     for runs, p in d.points():
@@ -37,12 +37,12 @@ def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
         if all(v is not None for v in samples_of.values()):
             key = tuple(p.labels[a] for a in axes)
             groups.setdefault(key, []).append({m: v for m, v in samples_of.items() if v is not None})
-    rows, plain = [], []
+    rows, plain_rows = [], []
     for key, points in groups.items():
         n = min(len(v) for p in points for v in p.values())
         table = {m: np.array([p[m][:n] for p in points]) for m in (output["most"], knee, shown_measure.name)}
         shown_at_most = table[shown_measure.name][np.argmax(table[output["most"]], axis=0), np.arange(n)]
-        good = np.where(table[knee] >= least, table[shown_measure.name], np.inf).min(axis=0)
+        good = np.where(table[knee] >= least_knee, table[shown_measure.name], np.inf).min(axis=0)
         estimates = (
             [OverSeeds.of(shown_at_most), OverSeeds.of(good[np.isfinite(good)])]
             if np.isfinite(good).any()
@@ -51,12 +51,14 @@ def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
         names = [d.title(x) if x in d.study.pairs or x in d.study.disciplines else x for x in key]
         cells = [e.shown(shown_measure) for e in estimates] + ["none"] * (2 - len(estimates))
         rows.append([*names, *cells, str(n)])
-        plain.append([*names, *(x for e in estimates for x in (e.mean, e.half)), *[None] * (4 - 2 * len(estimates)), n])
+        plain_rows.append(
+            [*names, *(x for e in estimates for x in (e.mean, e.half)), *[None] * (4 - 2 * len(estimates)), n]
+        )
     path = table_file(out, d.experiment.id, number)
     most, unit = MEASURES[output["most"]].title.lower(), shown_measure.unit
-    ends = [f"at the greatest {most}", f"least with {MEASURES[knee].title.lower()} {least:g} %"]
+    ends = [f"at the greatest {most}", f"least with {MEASURES[knee].title.lower()} {least_knee:g} %"]
     columns = [f"{shown_measure.name} {e}{what} ({unit})" for e in ends for what in ("", " ci95")]
-    write_csv(path, [[*axes, *columns, "seeds"], *plain])
+    write_csv(path, [[*axes, *columns, "seeds"], *plain_rows])
     table_entry = {
         "caption": output.get("caption", ""),
         "heads": [*([a, ""] for a in axes), *([f"{shown_measure.title} {e}", unit] for e in ends), ["Seeds", ""]],

@@ -47,35 +47,35 @@ def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     stored = {key for name, key in samples.stored if name == runs.name}
     stored_pairs = [x for x in axis.labels("full") if runs.key_of(x) in stored]
     titles = {n.class_: n.title for n in published_numbers.values()}
-    titles |= {str(i + 1): s for i, s in enumerate(output.get("sources", ()))}
+    titles |= {str(i + 1): source for i, source in enumerate(output.get("sources", ()))}
     if not titles:
         raise StudyError(f"experiment {experiment.id}: an output of cells needs sources where nothing is published")
     sources = sorted(titles, key=int)
-    tables, plain = [], []
+    tables, plain_rows = [], []
     for metric in output["metrics"]:
         m = METRICS[metric]
-        lead = f"{m.title}, {m.unit}" + (f", {output['title']}" if "title" in output else "")
+        table_title = f"{m.title}, {m.unit}" + (f", {output['title']}" if "title" in output else "")
         rows = []
         for pair_name in stored_pairs:
-            theirs, ours = [], []
-            for s in sources:
-                values = pooled(samples, runs.name, runs.key_of(pair_name), s, metric)
+            their_cells, our_cells = [], []
+            for source in sources:
+                values = pooled(samples, runs.name, runs.key_of(pair_name), source, metric)
                 mean, sd = cells.statistics(values) if values is not None else (float("nan"), float("nan"))
-                n = published_numbers.get((pair_name, metric, s))
+                n = published_numbers.get((pair_name, metric, source))
                 c = n.cell if n else None
-                theirs.append(cells.show(c.mean, c.sd) if c else "-")
-                ours.append(cells.show(mean, sd) + cells.mark(c, mean, is_compared))
-                plain.append(
-                    [study.discipline_title(pair_name), metric, s, titles[s]]
+                their_cells.append(cells.show(c.mean, c.sd) if c else "-")
+                our_cells.append(cells.show(mean, sd) + cells.mark(c, mean, is_compared))
+                plain_rows.append(
+                    [study.discipline_title(pair_name), metric, source, titles[source]]
                     + ([c.mean, c.sd, c.grade, c.allowed] if c else [None] * 4)
                     + [mean, sd, "" if c is None else "yes" if c.meets(mean) else "no"]
                 )
-            is_published = any(t != "-" for t in theirs)
-            rows.append((study.discipline_title(pair_name), theirs if is_published else None, ours))
-        tables.append(cells.Table(lead, [f"{s} {titles[s]}" for s in sources], rows))
+            is_published = any(t != "-" for t in their_cells)
+            rows.append((study.discipline_title(pair_name), their_cells if is_published else None, our_cells))
+        tables.append(cells.Table(table_title, [f"{source} {titles[source]}" for source in sources], rows))
     path = table_file(out, experiment.id, number)
     head = ["pair", "metric", "source", "kind", "published", "published sd", "class", "allowed"]
-    write_csv(path, [[*head, "measured", "measured sd", "within"], *plain])
+    write_csv(path, [[*head, "measured", "measured sd", "within"], *plain_rows])
     return [_entry(t, str(path.relative_to(out))) for t in tables if t.rows]
 
 

@@ -25,27 +25,27 @@ from tailback.study.tables import table
 def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     """One row for each discipline or pair and each class. Every seed counts."""
     study, experiment, output, samples = d.study, d.experiment, d.output, d.samples
-    measures = [MEASURES[m] for m in output["measures"]]
+    measures = [MEASURES[name] for name in output["measures"]]
     values_of: dict[tuple[str, str], list[list[float]]] = {}
     for runs, p in d.points():
         name = next(p.labels[a.name] for a in runs.axes if a.disciplines)
         for klass in output.get("classes", ["all"]):
             samples_of_row = values_of.setdefault((name, klass), [[] for _ in measures])
-            for into, m in zip(samples_of_row, measures, strict=True):
-                x = samples.get(runs.name, p.key, klass, m.name)
-                into.extend([] if x is None else x[~np.isnan(x)])
-    rows, plain = [], []
+            for into, measure in zip(samples_of_row, measures, strict=True):
+                samples_of_point = samples.get(runs.name, p.key, klass, measure.name)
+                into.extend([] if samples_of_point is None else samples_of_point[~np.isnan(samples_of_point)])
+    rows, plain_rows = [], []
     for (name, klass), samples_of_row in values_of.items():
         ends = [(min(x), max(x)) if x else (float("nan"),) * 2 for x in samples_of_row]
-        shown = [f"{m.show(a)} to {m.show(b)}" for m, (a, b) in zip(measures, ends, strict=True)]
+        shown = [f"{measure.show(a)} to {measure.show(b)}" for measure, (a, b) in zip(measures, ends, strict=True)]
         rows.append([study.discipline_title(name), klass, *shown])
-        plain.append([study.discipline_title(name), klass, *(x for pair in ends for x in pair)])
+        plain_rows.append([study.discipline_title(name), klass, *(x for pair in ends for x in pair)])
     path = table_file(out, experiment.id, number)
-    columns = [f"{m.name} {end} ({m.unit})" for m in measures for end in ("least", "most")]
-    write_csv(path, [["pair", "class", *columns], *plain])
+    columns = [f"{measure.name} {end} ({measure.unit})" for measure in measures for end in ("least", "most")]
+    write_csv(path, [["pair", "class", *columns], *plain_rows])
     table_entry = {
         "caption": output.get("caption", ""),
-        "heads": [["Pair", ""], ["Class", ""], *([m.title, m.unit] for m in measures)],
+        "heads": [["Pair", ""], ["Class", ""], *([measure.title, measure.unit] for measure in measures)],
         "rows": rows,
         "text_columns": 2,
         "file": str(path.relative_to(out)),

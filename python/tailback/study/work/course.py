@@ -140,18 +140,18 @@ class _Course:
         that."""
         answers, ended_jobs = self.work.answers, []
         error: BaseException | None = None
-        for x in ended:
-            j = self.work.jobs[x.number]
-            if x.error is not None:
-                error = x.error
+        for ended_job in ended:
+            job = self.work.jobs[ended_job.number]
+            if ended_job.error is not None:
+                error = ended_job.error
                 continue
-            if x.answer is None:
-                self.work.samples.not_measured.setdefault(j.runs.name, x.why)
+            if ended_job.answer is None:
+                self.work.samples.not_measured.setdefault(job.runs.name, ended_job.why)
             else:
-                answers.add(j.key, point_name(j.runs.name, j.point.labels), x.answer, x.took_s)
+                answers.add(job.key, point_name(job.runs.name, job.point.labels), ended_job.answer, ended_job.took_s)
                 answers.write()
-                self.spent.live_s += x.took_s
-            ended_jobs.append(j)
+                self.spent.live_s += ended_job.took_s
+            ended_jobs.append(job)
         if isinstance(error, KeyboardInterrupt):
             # Ctrl-C of a terminal also ends the process of a live run.
             raise self._interrupted()
@@ -169,30 +169,30 @@ class _Course:
 
     def _compute(self) -> None:
         work, answers = self.work, self.work.answers
-        todo = [j for j in work.jobs[work.packets :] if not (j.kept or j.live)]
+        todo = [job for job in work.jobs[work.packets :] if not (job.kept or job.live)]
         if not todo:
             return
 
         def one(j: Job) -> tuple[Job, dict[str, Any] | None, float]:
-            began = time.thread_time()
+            begin_s = time.thread_time()
             try:
                 answer = _answer(j)
             except computed.NotMeasured as e:
                 work.samples.not_measured.setdefault(j.runs.name, str(e))
-                return j, None, time.thread_time() - began
-            return j, answer, time.thread_time() - began
+                return j, None, time.thread_time() - begin_s
+            return j, answer, time.thread_time() - begin_s
 
-        unwritten = 0.0
+        unwritten_s = 0.0
         pool = ThreadPoolExecutor(self.beside if self.lane.beside else self.threads)
         try:
-            for j, answer, cpu in pool.map(one, todo):
+            for job, answer, cpu in pool.map(one, todo):
                 if answer is not None:
-                    answers.add(j.key, point_name(j.runs.name, j.point.labels), answer, cpu)
-                self.spent.cpu_s, unwritten = self.spent.cpu_s + cpu, unwritten + cpu
-                if unwritten > ANSWERS_EVERY_S:
+                    answers.add(job.key, point_name(job.runs.name, job.point.labels), answer, cpu)
+                self.spent.cpu_s, unwritten_s = self.spent.cpu_s + cpu, unwritten_s + cpu
+                if unwritten_s > ANSWERS_EVERY_S:
                     answers.write()
-                    unwritten = 0.0
-                if not self._ended(j, *self._keep(self.lane.ended())):
+                    unwritten_s = 0.0
+                if not self._ended(job, *self._keep(self.lane.ended())):
                     raise self._interrupted()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
@@ -217,16 +217,16 @@ class _Course:
 
         def ended(place: int, tables: _core.RunTables) -> bool:
             i = job_numbers[place]
-            j = work.jobs[i]
+            job = work.jobs[i]
             # A failed run is not stored: it is done again when the live runs are over, and has been counted.
             is_failed = i in self.failed
             if tables.failure is not None:
-                self.failed[i] = f"{j.name}: {tables.failure}"
+                self.failed[i] = f"{job.name}: {tables.failure}"
             else:
-                self.measured[i] = work.samples.take(j.view(Fresh(tables)), self.wanted.get(j.runs.name, []))
+                self.measured[i] = work.samples.take(job.view(Fresh(tables)), self.wanted.get(job.runs.name, []))
             # This is decided only when a run has ended. With one thread, a run that is stopped has then only just
             # begun.
-            return go_on(is_failed or self._ended(j)) and (self.lane.beside or not beside)
+            return go_on(is_failed or self._ended(job)) and (self.lane.beside or not beside)
 
         threads = self.beside if beside else self.threads
         errand = work.errand(lambda engine: go_on(self.state.under_way(engine)), threads)

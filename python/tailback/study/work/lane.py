@@ -86,13 +86,13 @@ class Lane:
                 yield None
 
     def _work(self) -> None:
-        valid = not_valid = 0
+        valid_count = not_valid = 0
         for job_number in self._runs:
-            alone = self._alone.is_set()
-            if not alone and not_valid >= max(MOST_NOT_VALID, valid + 1):
+            is_alone = self._alone.is_set()
+            if not is_alone and not_valid >= max(MOST_NOT_VALID, valid_count + 1):
                 self._again.append(job_number)
-            elif self._one(job_number, TRIES if alone else 1, last=alone):
-                valid += 1
+            elif self._one(job_number, TRIES if is_alone else 1, last=is_alone):
+                valid_count += 1
             else:
                 not_valid += 1
                 self._again.append(job_number)
@@ -108,7 +108,7 @@ class Lane:
         for _ in range(tries):
             if self._stopped.is_set():
                 return True
-            began = time.monotonic()
+            begin_s = time.monotonic()
             try:
                 answer = self._runs[number]()
             except NotValid as e:
@@ -121,7 +121,7 @@ class Lane:
                 self._stopped.set()
                 self._ended.put(Ended(number, error=e))
             else:
-                self._ended.put(Ended(number, answer, time.monotonic() - began))
+                self._ended.put(Ended(number, answer, time.monotonic() - begin_s))
             return True
         if last:
             self._ended.put(Ended(number, why=f"the run was not valid in {tries} tries: {reason}"))

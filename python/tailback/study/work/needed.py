@@ -94,12 +94,12 @@ class Work:
         seed_counts: list[int] = []
         runs_points: list[tuple[Runs, Point]] = []
         arithmetic: list[Job] = []
-        for name, chosen in study.needs(experiments).items():
+        for name, chosen_places in study.needs(experiments).items():
             runs = study.runs[name]
             # A set with one seed in every mode has nothing random, so it gets one seed.
             n = self.how.seeds or runs.seeds[mode] if runs.random else 1
             text = as_text(runs.scenario) if runs.scenario is not None else None
-            for point in runs.points(mode, chosen):
+            for point in runs.points(mode, chosen_places):
                 if text is None:
                     arithmetic += [self._computed(runs, point, r + 1) for r in range(n)]
                 else:
@@ -197,20 +197,20 @@ class Work:
         # Data that were read with fewer seeds are read again.
         for cache in (self.samples.stored, self.samples.data, self.samples.memo):
             cache.clear()
-        for i, j in enumerate(self.jobs):
+        for i, job in enumerate(self.jobs):
             source: RunSource | None = None
             if i in self.spare:
                 continue
             if i >= self.packets:
-                source = self.answers.get(j.key) if j.key in self.answers else None
-            elif j.key in store:
-                source = Stored(store, j.key)
+                source = self.answers.get(job.key) if job.key in self.answers else None
+            elif job.key in store:
+                source = Stored(store, job.key)
             if source is None:
                 continue
-            entry = self.samples.stored.setdefault((j.runs.name, j.point.key), (j.runs, j.point.labels, []))
-            entry[2].append((j.seed, source))
+            entry = self.samples.stored.setdefault((job.runs.name, job.point.key), (job.runs, job.point.labels, []))
+            entry[2].append((job.seed, source))
             if i not in measured:
-                measured[i] = self.samples.take(j.view(source), wanted.get(j.runs.name, []))
+                measured[i] = self.samples.take(job.view(source), wanted.get(job.runs.name, []))
         self._samples(measured)
         return self.samples
 

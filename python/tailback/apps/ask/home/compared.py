@@ -140,15 +140,15 @@ class HomeComparison(Answer[HomeMeasure]):
         }
 
     def _place(self, name: str) -> dict[str, Any]:
-        lines, block, c = self.lines(name), self.sqm(name), self.candidates[name]
+        lines, block, candidate = self.lines(name), self.sqm(name), self.candidates[name]
         return {
             "queue": name,
             "shaped": name != MODEM,
             "grade": self.grade(name),
             "added_s": self.added(name),
             **self.means(name),
-            "parameters": {"up": dict(c.up), "down": dict(c.down)},
-            "why": dict(c.why),
+            "parameters": {"up": dict(candidate.up), "down": dict(candidate.down)},
+            "why": dict(candidate.why),
             "tc": None if lines is None else lines.commands,
             "undo": None if lines is None else [one.text for one in lines.undo],
             "sqm": None if block is None else block.block,

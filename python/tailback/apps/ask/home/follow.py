@@ -115,12 +115,12 @@ class _Fluid:
         self.waits_bits = self.passed_bits = self.wait_s = 0.0
 
     def step(self, now_s: float, rate: float) -> None:
-        takes = max(self.way.line[max(bisect_right(self.times, now_s), 1) - 1][1], 1.0)
+        line_bps = max(self.way.line[max(bisect_right(self.times, now_s), 1) - 1][1], 1.0)
         sent = rate if any(a <= now_s < b for a, b in self.way.loaded) else 0.0
-        passed = min(takes, sent + self.waits_bits / SAMPLE_S)
-        self.waits_bits = min(self.way.buffer_bits, max(0.0, self.waits_bits + (sent - takes) * SAMPLE_S))
+        passed = min(line_bps, sent + self.waits_bits / SAMPLE_S)
+        self.waits_bits = min(self.way.buffer_bits, max(0.0, self.waits_bits + (sent - line_bps) * SAMPLE_S))
         self.passed_bits += passed * SAMPLE_S
-        self.wait_s = self.waits_bits / takes
+        self.wait_s = self.waits_bits / line_bps
 
 
 def courses(ways: tuple[Shaped, Shaped], rtt_s: float, packet_bits: float, duration_s: float) -> tuple[Course, Course]:
@@ -128,9 +128,9 @@ def courses(ways: tuple[Shaped, Shaped], rtt_s: float, packet_bits: float, durat
     shapers = [Shaper(way.bounds, packet_bits) for way in ways]
     fluids = [_Fluid(way) for way in ways]
     rates: tuple[Course, Course] = ([], [])
-    usual = [0.0] * PINGERS
+    usual_delay_s = [0.0] * PINGERS
     #: Pings on their way: the time of each return, and its delay above the idle line's.
-    away: deque[tuple[float, float]] = deque()
+    pings_on_way: deque[tuple[float, float]] = deque()
     counted_s, pinger = 0.0, 0
     for tick in range(int(duration_s / SAMPLE_S) + 1):
         now_s = tick * SAMPLE_S
@@ -139,16 +139,18 @@ def courses(ways: tuple[Shaped, Shaped], rtt_s: float, packet_bits: float, durat
                 shaper.passed(fluid.passed_bits / (now_s - counted_s))
                 fluid.passed_bits = 0.0
             counted_s = now_s
-        while away and away[0][0] <= now_s + EDGE_S:
-            delay_s = away.popleft()[1] / 2
-            usual[pinger] += (RISES if delay_s >= usual[pinger] else FALLS) * (delay_s - usual[pinger])
+        while pings_on_way and pings_on_way[0][0] <= now_s + EDGE_S:
+            delay_s = pings_on_way.popleft()[1] / 2
+            usual_delay_s[pinger] += (RISES if delay_s >= usual_delay_s[pinger] else FALLS) * (
+                delay_s - usual_delay_s[pinger]
+            )
             for shaper in shapers:
-                shaper.ping(now_s, delay_s - usual[pinger])
+                shaper.ping(now_s, delay_s - usual_delay_s[pinger])
             pinger = (pinger + 1) % PINGERS
         for shaper, fluid, course in zip(shapers, fluids, rates, strict=True):
             fluid.step(now_s, shaper.rate)
             if not course or (course[-1][1] != shaper.rate and now_s - course[-1][0] >= STEP_S - EDGE_S):
                 course.append((now_s, shaper.rate))
         waits = sum(fluid.wait_s for fluid in fluids)
-        away.append((max(now_s + rtt_s + waits, away[-1][0] if away else 0.0), waits))
+        pings_on_way.append((max(now_s + rtt_s + waits, pings_on_way[-1][0] if pings_on_way else 0.0), waits))
     return rates

@@ -251,10 +251,11 @@ def _rates(
         down = f"{variation.most_down_bps:.0f}bps"
     if up is None and variation is not None and variation.most_up_bps:
         up = f"{variation.most_up_bps:.0f}bps"
-    for name, value, usual in (("down", down, "100Mbps"), ("up", up, "20Mbps"), ("rtt", rtt, "30ms")):
+    for name, value, usual_value in (("down", down, "100Mbps"), ("up", up, "20Mbps"), ("rtt", rtt, "30ms")):
         if value is None:
             raise LinkError(
-                f"{name} is missing: give --down, --up and --rtt, such as --{name} {usual}, or what a speed test said: "
+                f"{name} is missing: give --down, --up and --rtt, such as --{name} {usual_value}, or what a speed test "
+                "said: "
                 '--measured "250/40, idle 18, down 240, up 190". The round trip of an idle line is what `ping` to a '
                 "near server says: some 10 ms on fibre, 20 on cable and DSL, 40 on LTE and low satellites"
             )

@@ -129,11 +129,11 @@ class HomeRun:
 
     def game_late(self) -> float:
         """The share of a game's packets that are noticeably later than on the idle line, or lost."""
-        idle = self.phases[phase.IDLE].game
+        idle_trips = self.phases[phase.IDLE].game
         phase_run = self.heaviest
-        if not phase_run.game_sent or not len(idle):
+        if not phase_run.game_sent or not len(idle_trips):
             return math.nan
-        in_time = int((phase_run.game <= float(np.median(idle)) + LATE_S).sum())
+        in_time = int((phase_run.game <= float(np.median(idle_trips)) + LATE_S).sum())
         return 1 - min(1.0, in_time / phase_run.game_sent)
 
 
@@ -509,9 +509,12 @@ def _phase_run(
 
 def _page_times(rows: Sequence[Mapping[str, Any]], p: Phase, end_s: float) -> np.ndarray:
     """Completion times of the pages that were requested in the counted part of a phase."""
-    mine = [row for row in rows if p.counted <= row["asked_s"] < p.ends]
-    done = [row["done_s"] for row in mine]
+    rows_of_phase = [row for row in rows if p.counted <= row["asked_s"] < p.ends]
+    done = [row["done_s"] for row in rows_of_phase]
     return np.asarray(
-        [(end_s if d is None or math.isnan(d) else d) - row["asked_s"] for d, row in zip(done, mine, strict=True)],
+        [
+            (end_s if d is None or math.isnan(d) else d) - row["asked_s"]
+            for d, row in zip(done, rows_of_phase, strict=True)
+        ],
         float,
     )

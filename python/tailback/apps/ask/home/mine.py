@@ -28,12 +28,12 @@ def candidate(text: str, line: HomeLine) -> HomeCandidate:
     except (ReadError, OSError) as e:
         raise LinkError(f"mine = {_start(text)}: {str(e).removeprefix('--queue: ')}") from e
     up, down = reading.data.side("up"), reading.data.side("down")
-    alone = [side for side in reading.data.sides if not side.way and side.queue]
+    sides_alone = [side for side in reading.data.sides if not side.way and side.queue]
     # A single device is the one towards the modem; of two devices, the first one is.
-    if up is None and alone:
-        up = alone.pop(0)
-    if down is None and alone:
-        down = alone.pop(0)
+    if up is None and sides_alone:
+        up = sides_alone.pop(0)
+    if down is None and sides_alone:
+        down = sides_alone.pop(0)
     if (up is None or not up.queue) and (down is None or not down.queue):
         raise LinkError(f"mine = {reading.title}: no queue is in it; paste the lines of tc, or the block of SQM")
     explanation = {
@@ -73,10 +73,10 @@ def _said(side: Side | None, way: str, line_bps: float) -> str:
 
 def _numbers(queue: Mapping[str, Any]) -> str:
     """The innermost discipline and its numbers."""
-    inner: Mapping[str, Any] = queue
-    while isinstance(below := inner.get("queue"), Mapping):
-        inner = below
-    own = {k: v for k, v in inner.items() if k not in ("kind", "rate") and not isinstance(v, Mapping | list)}
+    inner_queue: Mapping[str, Any] = queue
+    while isinstance(below := inner_queue.get("queue"), Mapping):
+        inner_queue = below
+    own = {k: v for k, v in inner_queue.items() if k not in ("kind", "rate") and not isinstance(v, Mapping | list)}
     numbers = ", ".join(f"{k} {str(v).lower() if isinstance(v, bool) else v}" for k, v in own.items())
-    around = "" if inner is queue else f" under {queue['kind']}"
-    return f"{inner.get('kind')}{around}{f' ({numbers})' if numbers else ''}"
+    around = "" if inner_queue is queue else f" under {queue['kind']}"
+    return f"{inner_queue.get('kind')}{around}{f' ({numbers})' if numbers else ''}"

@@ -51,7 +51,7 @@ def toml(document: Any, name: str) -> str:
 def page(answer: HomeComparison, folder: Path, kinds: Sequence[str]) -> str:
     best = answer.best
     setup = answer.setup(best)
-    spare = None if setup is None or setup == without_cake(setup) else without_cake(setup)
+    setup_without_cake = None if setup is None or setup == without_cake(setup) else without_cake(setup)
     return render(
         "home.html",
         title=f"What helps on a home line of {words.question(answer)}?",
@@ -80,7 +80,7 @@ def page(answer: HomeComparison, folder: Path, kinds: Sequence[str]) -> str:
         figures=[f for f in _figures(answer, folder, kinds) if f is not None],
         parameters=_parameters(answer),
         pasted=[_pasted(answer, name) for name in _order(answer)],
-        spare=None if spare is None else spare.discipline,
+        spare=None if setup_without_cake is None else setup_without_cake.discipline,
         processor=PROCESSOR,
         offload=OFFLOAD,
         live=[row for name in answer.candidates for row in live_rows(answer, name)],
@@ -163,10 +163,10 @@ def live_rows(answer: HomeComparison, name: str) -> list[list[str]]:
         return [[name, "model only", "pages of the web have no live form: leave web out of --traffic"]]
     command = f"tailback live {SCENARIOS}/{name}.toml"
     link, needs = _needs(answer, name)
-    absent = [need for need in needs if need not in _has()]
-    if needs and not absent:
+    absent_queues = [need for need in needs if need not in _has()]
+    if needs and not absent_queues:
         return [[name, "kernel", f"{command} --kernel {link}"], [name, "our box", command]]
-    lacks = f" (the kernel has no {', no '.join(absent)})" if needs else ""
+    lacks = f" (the kernel has no {', no '.join(absent_queues)})" if needs else ""
     return [[name, "our box", f"{command}{lacks}"]]
 
 

@@ -81,10 +81,10 @@ def timeline(line: HomeLine, duration_s: float | None = None) -> Timeline:
     usual = LOADED_S if both_bps <= FAST_BPS else max(FAST_LOADED_S, math.ceil(LOADED_S * FAST_BPS / both_bps))
     load_s = usual if duration_s is None else (duration_s - unloaded_s) / len(loads)
     if load_s < LEAST_LOADED_S:
-        least = unloaded_s + LEAST_LOADED_S * len(loads)
+        least_s = unloaded_s + LEAST_LOADED_S * len(loads)
         raise LinkError(
             f"duration = {duration_s:g}s: {len(loads)} phases with load and the pauses after them do not fit; give at "
-            f"least {least:g}s"
+            f"least {least_s:g}s"
         )
     phases = [Phase(IDLE, 0.0, IDLE_S, False, False, 1.0)]
     begin_s = IDLE_S

@@ -206,10 +206,12 @@ def _mbps(r: Range) -> str:
 def _range(part: str, given: str) -> Range:
     match = _RANGE.fullmatch(part)
     assert match is not None
-    least, most = (spoken.rate("varies", n + (u or match[4])) for n, u in ((match[1], match[2]), (match[3], match[4])))
-    if least > most:
+    least_bps, most_bps = (
+        spoken.rate("varies", n + (u or match[4])) for n, u in ((match[1], match[2]), (match[3], match[4]))
+    )
+    if least_bps > most_bps:
         raise LinkError(f"varies = {given}: the least rate comes first: {match[3]}..{match[1]}{match[4]}")
-    return Range(least, most)
+    return Range(least_bps, most_bps)
 
 
 _TIMES = {"time_s": 1.0, "time_ms": 1e-3}

@@ -64,21 +64,21 @@ def where(answer: HomeComparison) -> str:
             for (w, s), adds in zip(loads, line.fit_adds, strict=True)
             if s is not None
         ]
-        far = [
+        far_loads = [
             w
             for (w, s), adds in zip(loads, line.fit_adds, strict=True)
             if s is not None and abs(adds - s) > max(FAR * s, 0.001)
         ]
-        apart = f" No buffer comes nearer for the {joined(far, 'and')}." if far else ""
+        far_text = f" No buffer comes nearer for the {joined(far_loads, 'and')}." if far_loads else ""
         times = (8 * line.down_buffer / line.down_bps, 8 * line.up_buffer / line.up_bps)
-        deep = DEEP if max(times) > DEEP_S else ""
+        deep_text = DEEP if max(times) > DEEP_S else ""
         lacks = [w for w, s in loads if s is None]
         unmeasured = "".join(
             f" The {w} was not measured under load: {MODEM_TIME} of its rate are assumed." for w in lacks
         )
         return (
             f"Fitted: with {up_buffer} in the modem before the upload and {down_buffer} at the provider before the "
-            f"download, {TRANSFERS} transfers add {joined(added_texts, 'and')}.{apart}{deep}{unmeasured}"
+            f"download, {TRANSFERS} transfers add {joined(added_texts, 'and')}.{far_text}{deep_text}{unmeasured}"
         )
     if line.policer is not None:
         passed = " down, ".join(_size(size) for size in line.policer)
@@ -117,10 +117,12 @@ def shaped(answer: HomeComparison) -> str:
             f"{sentence} {name} shapes {_mbps(router.most_bps)} at most ({router.source}): it keeps up with this line."
         )
     keeps_up = router.most_bps / line.up_bps >= MOST_SHARE
-    alone = "; this one can shape the upload alone" if keeps_up else "; this one can shape neither direction of it"
+    upload_text = (
+        "; this one can shape the upload alone" if keeps_up else "; this one can shape neither direction of it"
+    )
     return (
         f"{sentence} {name} shapes {_mbps(router.most_bps)} at most ({router.source}): more of the line is out of its "
-        f"reach. A faster router would shape all of it{alone}."
+        f"reach. A faster router would shape all of it{upload_text}."
     )
 
 
@@ -159,17 +161,20 @@ def varying(answer: HomeComparison) -> str:
     line, shares = answer.line, answer.shares
     if line.varies is None or not shares:
         return ""
-    greatest_share, pick = max(s for s in shares if s.down <= MOST_SHARE or s == min(shares)), answer.nearest_share
+    greatest_share, nearest_share = (
+        max(s for s in shares if s.down <= MOST_SHARE or s == min(shares)),
+        answer.nearest_share,
+    )
     at_shares = [
         f"at {s} of the rate {answer.shares_of} adds {1e3 * answer.added_at(s):.0f} ms"
-        for s in dict.fromkeys((greatest_share, pick))
+        for s in dict.fromkeys((greatest_share, nearest_share))
     ]
-    today = answer.delivered(answer.runs[MODEM])
-    fixed_part = answer.delivered(shares[pick]) / today
+    modem_delivery = answer.delivered(answer.runs[MODEM])
+    fixed_part = answer.delivered(shares[nearest_share]) / modem_delivery
     fixed_text = f"{', '.join(at_shares)} and delivers {100 * fixed_part:.0f} % of what the modem alone does"
     if FOLLOWER not in answer.candidates:
         return f"A fixed shaper is a compromise on a line that varies: {fixed_text}. {AUTORATE}."
-    follower_part = answer.delivered(answer.runs[FOLLOWER]) / today
+    follower_part = answer.delivered(answer.runs[FOLLOWER]) / modem_delivery
     follower_text = (
         f"In this model, which applies its rule to a fluid, it adds {1e3 * answer.added(FOLLOWER):.0f} ms and "
         f"delivers {100 * follower_part:.0f} %"
@@ -253,22 +258,22 @@ def _mine(answer: HomeComparison, best: str) -> list[str]:
     if MINE not in answer.candidates:
         return []
     adds = f"What you have adds {milliseconds(answer.graded(MINE))} (grade {answer.grade(MINE)})"
-    better = [d for d in answer.ranking.differences if {d.a, d.b} == {MINE, best} and d.better]
-    ahead = sum(d.better == best for d in better)
-    if answer.grade(MINE) == answer.grade(best) and 2 * ahead <= len(better):
+    clear_differences = [d for d in answer.ranking.differences if {d.a, d.b} == {MINE, best} and d.better]
+    best_wins = sum(d.better == best for d in clear_differences)
+    if answer.grade(MINE) == answer.grade(best) and 2 * best_wins <= len(clear_differences):
         return [f"{adds}, as good: keep it."]
-    of, behind = len(answer.ranking.measures), len(better) - ahead
-    return [f"{adds}: {best} is better by {ahead} of {of} measures, worse by {behind}."]
+    of, behind = len(answer.ranking.measures), len(clear_differences) - best_wins
+    return [f"{adds}: {best} is better by {best_wins} of {of} measures, worse by {behind}."]
 
 
 def _dear(answer: HomeComparison, best: str) -> list[str]:
     """A warning if the lost rate is worth more than the saved latency."""
-    mine, today = (stats.mean(worth.of_run(run) for run in answer.runs[name]) for name in (best, MODEM))
-    if not mine > today:
+    best_cost, modem_cost = (stats.mean(worth.of_run(run) for run in answer.runs[name]) for name in (best, MODEM))
+    if not best_cost > modem_cost:
         return []
     return [
-        f"That is dear: by a millisecond for each per cent of rate {best} costs {1e3 * mine:.0f} ms, the modem alone "
-        f"{1e3 * today:.0f}. Shape only if calls and games matter more to you than the rate."
+        f"That is dear: by a millisecond for each per cent of rate {best} costs {1e3 * best_cost:.0f} ms, the modem "
+        f"alone {1e3 * modem_cost:.0f}. Shape only if calls and games matter more to you than the rate."
     ]
 
 
@@ -276,15 +281,15 @@ def _most_is_lost(answer: HomeComparison, best: str) -> list[str]:
     """A warning if the shaper takes more than half of the rate."""
     ways = (("goodput_down", "download"), ("goodput_up", "upload"))
     measured_ways = [(measure, way) for measure, way in ways if measure in answer.ranking.values]
-    lost = [
+    losses = [
         way
         for measure, way in measured_ways
         if answer.estimate(measure, best).mean < 0.5 * answer.estimate(measure, MODEM).mean
     ]
-    if not lost:
+    if not losses:
         return []
     return [
-        f"That is more than half of the {joined(lost, 'and')}: weigh it against what you feel today. Without the "
+        f"That is more than half of the {joined(losses, 'and')}: weigh it against what you feel today. Without the "
         "shaper you keep the rate."
     ]
 
@@ -313,10 +318,10 @@ def _cost(answer: HomeComparison, best: str) -> str:
     for measure, direction in (("goodput_down", "download"), ("goodput_up", "upload")):
         if measure not in answer.ranking.values:
             continue
-        lost = stats.paired(answer.ranking.values[measure][MODEM], answer.ranking.values[measure][best])
-        if abs(lost.mean) >= 0.005:
-            size = f"{100 * abs(lost.mean):.1f} ± {100 * lost.half_width:.1f} % of the {direction}"
-            (losses if lost.mean > 0 else gains).append(size)
+        loss = stats.paired(answer.ranking.values[measure][MODEM], answer.ranking.values[measure][best])
+        if abs(loss.mean) >= 0.005:
+            size = f"{100 * abs(loss.mean):.1f} ± {100 * loss.half_width:.1f} % of the {direction}"
+            (losses if loss.mean > 0 else gains).append(size)
     verbs = (("costs", losses), ("gives", gains))
     clauses = [f"{verb} {joined(sizes, 'and')}{' more' * (verb == 'gives')}" for verb, sizes in verbs if sizes]
     return f"It {joined(clauses, 'and')}, as shares of the line's rate." if clauses else ""
@@ -342,10 +347,10 @@ def share_sentence(answer: HomeComparison) -> str:
     """The sentence above the table of shares. The sentence names the comparison, the queue and the number of seeds."""
     seeds = refine.said(min(len(runs) for runs in answer.shares.values()))
     span_s = answer.line.medium.span_s
-    apart = (
+    medium_text = (
         f" Latencies are here without the {500 * span_s:g} ms that are added above for the medium." if span_s else ""
     )
-    return f"What the share buys with {answer.shares_of} ({seeds}). {capital(WORTH)}.{apart}"
+    return f"What the share buys with {answer.shares_of} ({seeds}). {capital(WORTH)}.{medium_text}"
 
 
 def assumptions(answer: HomeComparison) -> Sequence[str]:

@@ -77,13 +77,13 @@ def compare_queues(
     >>> sorted(row["queue"] for row in answer.to_dict()["ranking"])
     ['codel', 'droptail']
     """
-    for name, names, like in (
+    for name, names, examples in (
         ("traffic", traffic, '"bulk"'),
         ("senders", senders, '"cubic"'),
         ("queues", queues, '"codel"'),
     ):
         if names is not None:
-            check.several(name, names, like)
+            check.several(name, names, examples)
     if "congestion" in (tcp or {}):
         raise LinkError("tcp has `congestion`, which `senders` decides; give senders, and leave it out of tcp")
     replications, seed, jobs = check.replications(replications), check.seed(seed), check.jobs(jobs)
@@ -107,15 +107,15 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
     if queues is None:
         queues, left_out = known.default(asked)
         asked = replace(asked, notes=(*asked.notes, *left_out))
-    chosen = _candidates(queues, asked)
+    candidates = _candidates(queues, asked)
     loads = (measures.ALONE, measures.BESIDE) if "unresponsive" in asked.traffic else (measures.ALONE,)
     # The length of a run is chosen so that all seeds have time.
-    runs = len(chosen) * len(loads) * trial.replications
+    runs = len(candidates) * len(loads) * trial.replications
     duration = None if trial.duration is None else _duration(trial.duration)
     times = run_times(asked, runs, threads_of(trial.jobs), duration)
     points = []
     scenarios = {}
-    for name, candidate in chosen.items():
+    for name, candidate in candidates.items():
         for load in loads:
             is_beside = load == measures.BESIDE
             table = scenario(asked, candidate.table(), times, is_beside, trial.tcp, candidate.switch)
@@ -123,26 +123,28 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
             points.append(({"queue": name, "load": load}, loaded_scenario))
             if load == measures.ALONE:
                 scenarios[name] = loaded_scenario
-    warned = dict.fromkeys(said for loaded_scenario in scenarios.values() for said in loaded_scenario.warnings)
-    unequal = [
+    warnings = dict.fromkeys(said for loaded_scenario in scenarios.values() for said in loaded_scenario.warnings)
+    buffer_notes = [
         *among([({"queue": name}, loaded_scenario) for name, loaded_scenario in scenarios.items()]),
-        *_other_buffers(chosen, asked),
+        *_other_buffers(candidates, asked),
     ]
-    asked = replace(asked, notes=(*warned, *unequal, *asked.notes))
+    asked = replace(asked, notes=(*warnings, *buffer_notes, *asked.notes))
     if trial.say is not None:
         least = trial.replications if trial.sure else min(refine.LEAST, trial.replications)
         trial.say(opening(asked, times, refine.said(least, trial.replications)))
-    swept = {k: candidate.table() for k, candidate in _sweep(asked, trial).items()}
+    tables_of_sweep = {k: candidate.table() for k, candidate in _sweep(asked, trial).items()}
     sweep_points = [
         ({"queue": _swept(k), "load": measures.ALONE}, load_scenario(loaded_scenario, name=f"compare, K = {k}"))
-        for k, loaded_scenario in ((k, scenario(asked, table, times, False, trial.tcp)) for k, table in swept.items())
+        for k, loaded_scenario in (
+            (k, scenario(asked, table, times, False, trial.tcp)) for k, table in tables_of_sweep.items()
+        )
     ]
-    elsewhere = [name for name, candidate in chosen.items() if candidate.where]
-    unplaced_queues = elsewhere if len(elsewhere) < len(chosen) else []
+    elsewhere = [name for name, candidate in candidates.items() if candidate.where]
+    unplaced_queues = elsewhere if len(elsewhere) < len(candidates) else []
     judged_measures = measures.asked(asked)
     with shown(trial.progress) as tell:
-        trial_runs = _Tried(asked, times, trial, points, Course(trial, tell, len(chosen), each=len(loads)))
-        runs_by_queue: dict[str, list[Any]] = {name: [] for name in chosen}
+        trial_runs = _Tried(asked, times, trial, points, Course(trial, tell, len(candidates), each=len(loads)))
+        runs_by_queue: dict[str, list[Any]] = {name: [] for name in candidates}
         latest: Comparison | None = None
 
         def settled() -> bool:
@@ -154,15 +156,15 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Compari
             ranking = rank(runs_by_queue, judged_measures, asked, unplaced_queues)
             seeds = tuple(range(trial.seed, trial.seed + done_seeds + more_seeds))
             shown_runs = {name: list(runs_of) for name, runs_of in runs_by_queue.items()}
-            latest = Comparison(ranking, seeds, asked, times, chosen, scenarios, shown_runs, trial.command)
+            latest = Comparison(ranking, seeds, asked, times, candidates, scenarios, shown_runs, trial.command)
             if done_seeds == 0:
                 trial_runs.course.announce(ranking.places[0].queue, times.duration_s)
             if trial.hear is not None:
                 trial.hear(latest)
         assert latest is not None
-        sweep = trial_runs.run(sweep_points, 0, trial.replications) if swept else {}
+        sweep = trial_runs.run(sweep_points, 0, trial.replications) if tables_of_sweep else {}
         trial_runs.store(latest, sweep_points)
-    return replace(latest, sweep={k: sweep[_swept(k)] for k in swept})
+    return replace(latest, sweep={k: sweep[_swept(k)] for k in tables_of_sweep})
 
 
 class _Tried:
@@ -209,19 +211,19 @@ def _swept(k: int) -> str:
 
 
 def _candidates(queues: Sequence[Given], asked: Link) -> dict[str, Candidate]:
-    chosen: dict[str, Candidate] = {}
+    candidates: dict[str, Candidate] = {}
     for queue in queues:
         if hasattr(queue, "to_dict"):
             queue = queue.to_dict()
         name, candidate = known.given(queue, asked) if isinstance(queue, Mapping) else known.alone(queue, asked)
-        if name in chosen:
+        if name in candidates:
             raise LinkError(
                 f"queue = {name} is given twice; give one of the two another name: {{ kind = ..., name = ... }}"
             )
-        chosen[name] = candidate
-    if len(chosen) < 2:
+        candidates[name] = candidate
+    if len(candidates) < 2:
         raise LinkError("queue: name at least two disciplines, or leave it out for the default ones")
-    return chosen
+    return candidates
 
 
 def _other_buffers(chosen: Mapping[str, Candidate], asked: Link) -> list[str]:
@@ -230,10 +232,10 @@ def _other_buffers(chosen: Mapping[str, Candidate], asked: Link) -> list[str]:
     switch_queues = [name for name, c in chosen.items() if c.switch]
     sentences = []
     if switch_queues and asked.rack is not None:
-        idle = "" if asked.fabric is not None else ", and the other ports are idle"
+        idle_text = "" if asked.fabric is not None else ", and the other ports are idle"
         sentences.append(
             f"{joined(switch_queues, 'and')}: the ports of the switch share {asked.rack.memory_bytes / 1e6:.3g} MB by "
-            f"dynamic thresholds{idle}; the others have a share of {asked.buffer} of their own."
+            f"dynamic thresholds{idle_text}; the others have a share of {asked.buffer} of their own."
         )
     return sentences + [
         f"{name} has a buffer of {b}, the others {asked.buffer}" for name, b in buffers.items() if b != asked.buffer

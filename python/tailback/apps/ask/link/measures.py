@@ -97,14 +97,16 @@ def _of_medium(table: str, medium: str, whose: str, asked: Callable[[Link], bool
     """A measure from a column of a call's medium, with the column's words."""
 
     def measure(name: str, column: str, doc: str, **more: Any) -> QueueMeasure:
-        c = tables()[table].columns[column]
+        column_of_table = tables()[table].columns[column]
 
         def value(seed: Seed) -> float:
             row = getattr(seed.alone, medium)
             return float(row[column]) if row else math.nan
 
-        title, head = joined(c.title, whose), f"{medium} {c.short}"
-        return QueueMeasure(name, title, head, c.shown_unit, c.better, doc, value, asked=asked, **more)
+        title, head = joined(column_of_table.title, whose), f"{medium} {column_of_table.short}"
+        return QueueMeasure(
+            name, title, head, column_of_table.shown_unit, column_of_table.better, doc, value, asked=asked, **more
+        )
 
     return measure
 
@@ -318,9 +320,9 @@ def views(results: Any, link: Link, duration_s: float) -> Mapping[str, list[Any]
             requests.get(run_number, nothing[0]),
         )
     by_queue: dict[str, list[Seed]] = {}
-    for (queue, load, seed), run_row in run_of.items():
+    for (queue, load, seed), link_run in run_of.items():
         if load == ALONE:
-            by_queue.setdefault(queue, []).append(Seed(link, run_row, run_of.get((queue, BESIDE, seed))))
+            by_queue.setdefault(queue, []).append(Seed(link, link_run, run_of.get((queue, BESIDE, seed))))
     return by_queue
 
 

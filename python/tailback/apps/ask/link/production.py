@@ -85,13 +85,13 @@ def _remarks_of(made: Candidate) -> tuple[str, ...]:
 def _settings(made: Candidate, link: Link, there: Form) -> dict[str, Any]:
     """The tried settings, without a buffer that only the experiment chose."""
     table = {k: v for k, v in made.table().items() if k != "kind"}
-    chosen = {s.name: s.value for s in made.settings}
-    if "buffer" in chosen and "buffer" not in made.queue and not _asked(made, link):
+    values_of_settings = {s.name: s.value for s in made.settings}
+    if "buffer" in values_of_settings and "buffer" not in made.queue and not _asked(made, link):
         del table["buffer"]
         needed = any(o.parameter == "buffer" and o.unsaid == "needed" for o in there.options)
         if needed:
             high = table.get("max_threshold")
-            table["buffer"] = _times(high, RED_LIMIT) if high is not None else chosen["buffer"]
+            table["buffer"] = _times(high, RED_LIMIT) if high is not None else values_of_settings["buffer"]
     return table
 
 

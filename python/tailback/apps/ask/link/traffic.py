@@ -99,23 +99,23 @@ def scenario(
             "start": starts,
             **_controlled(link, sender, congestion),
         }
-    near = _time(link.shortest_rtt_s)
+    shortest_rtt = _time(link.shortest_rtt_s)
     if "voice" in link.traffic:
         flows[CALL] = {
             "traffic": "voice",
             # Marked as telephony (RFC 4594 section 4.1). Only a discipline with classes reads the mark.
             "conditioner": {"kind": "code-point", "code": "EF"},
-            "rtt": near,
+            "rtt": shortest_rtt,
             "access_rate": access,
             "start": starts,
         }
     if STREAM in link.traffic:
-        flows[STREAM] = {**calls.video(link.adapt), "rtt": near, "access_rate": access, "start": starts}
+        flows[STREAM] = {**calls.video(link.adapt), "rtt": shortest_rtt, "access_rate": access, "start": starts}
     if link.adapt and "voice" in link.traffic:
         flows[VIDEO] = {
             **calls.video(link.adapt),
             "conditioner": {"kind": "code-point", "code": calls.MARK},
-            "rtt": near,
+            "rtt": shortest_rtt,
             "access_rate": access,
             "start": starts,
         }
@@ -125,7 +125,7 @@ def scenario(
             "transport": "udp",
             "traffic": steady,
             "packet_size": f"{link.packet_bytes}B",
-            "rtt": near,
+            "rtt": shortest_rtt,
             "access_rate": access,
             "start": starts,
         }
@@ -182,7 +182,7 @@ def _controlled(link: Link, sender: Mapping[str, Any], congestion: str) -> dict[
 def _sessions(link: Link, times: Times, tcp: Mapping[str, Any]) -> dict[str, Any]:
     """The sessions: readers of pages, and a client that sends requests to many servers at once."""
     sessions: dict[str, Any] = {}
-    around = {"access_rate": f"{link.access_bps:.0f}bps", "tcp": dict(tcp)}
+    common_keys = {"access_rate": f"{link.access_bps:.0f}bps", "tcp": dict(tcp)}
     if "web" in link.traffic:
         clients, reading_s = readers(link)
         sessions[WEB] = {
@@ -194,7 +194,7 @@ def _sessions(link: Link, times: Times, tcp: Mapping[str, Any]) -> dict[str, Any
             "parallel": 6,
             "rtt": [_time(rtt) for rtt in link.rtts_s],
             "start": {"kind": "uniform", "to": _time(min(reading_s, times.warmup_s))},
-            **around,
+            **common_keys,
         }
     if "incast" in link.traffic:
         sessions[INCAST] = {
@@ -205,7 +205,7 @@ def _sessions(link: Link, times: Times, tcp: Mapping[str, Any]) -> dict[str, Any
             "rtt": _time(link.shortest_rtt_s),
             # Connections open before the queue grows, since a SYN is not ECN-capable.
             "start": "0s",
-            **around,
+            **common_keys,
         }
     return sessions
 

@@ -106,12 +106,12 @@ def by_measure(answer: Comparison) -> list[tuple[str, str]]:
     """For each measure its title, and the disciplines that no other beats."""
     r = answer.ranking
     rows = []
-    for m in r.measures:
-        if m.better is None:
+    for measure in r.measures:
+        if measure.better is None:
             continue
-        best = r.unbeaten(m.name)
+        best = r.unbeaten(measure.name)
         if not best:
-            rows.append((capital(m.title), "no clear difference"))
+            rows.append((capital(measure.title), "no clear difference"))
         else:
-            rows.append((capital(m.title), joined(best, "and")))
+            rows.append((capital(measure.title), joined(best, "and")))
     return rows

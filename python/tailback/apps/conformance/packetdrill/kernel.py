@@ -138,10 +138,10 @@ class KernelHost:
                 select.select([self._device], [], [], seconds_left)
                 continue
             now_ns = self.now_ns
-            heard = packets.read(packet)
-            if heard and heard.destination == capture.REMOTE:
+            segment = packets.read(packet)
+            if segment and segment.destination == capture.REMOTE:
                 self.frames.append((now_ns, packet, ""))
-                self._unread.append(self._sent(now_ns, heard))
+                self._unread.append(self._sent(now_ns, segment))
                 return True
 
     def _sent(self, now: int, p: packets.FromKernel) -> SentPacket:

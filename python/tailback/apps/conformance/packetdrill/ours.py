@@ -75,14 +75,24 @@ class OurHost:
         return self._unread.popleft() if self._unread else None
 
     def _take(self) -> None:
-        for s in self._core.take():
-            letters = "".join(letter for letter, name in FLAGS.items() if name in s.flags)
-            ack = s.ack if "ack" in s.flags else None
-            packet = SentPacket(s.at, letters, s.seq, s.payload, ack, s.ecn, None, s.stamps, tuple(s.blocks))
-            if s.counts is not None:
-                packet = replace(packet, counts=tuple(zip(_FIELDS, s.counts, strict=False)))
+        for segment in self._core.take():
+            letters = "".join(letter for letter, name in FLAGS.items() if name in segment.flags)
+            ack = segment.ack if "ack" in segment.flags else None
+            packet = SentPacket(
+                segment.at,
+                letters,
+                segment.seq,
+                segment.payload,
+                ack,
+                segment.ecn,
+                None,
+                segment.stamps,
+                tuple(segment.blocks),
+            )
+            if segment.counts is not None:
+                packet = replace(packet, counts=tuple(zip(_FIELDS, segment.counts, strict=False)))
             self._unread.append(packet)
-            self.packets.append((s.at, False, packet))
+            self.packets.append((segment.at, False, packet))
 
     def arrive(self, packet: Packet, echo: int | None) -> None:
         flags = sorted(names_of_flags(packet.flags) - {"psh"})
@@ -108,10 +118,10 @@ class OurHost:
     # ---- sockets
 
     def call(self, call: Call) -> Returned | None:
-        does = _CALLS.get(call.name)
-        if does is None:
+        method = _CALLS.get(call.name)
+        if method is None:
             raise Refused(0, call.name, "senders here do not have this system call")
-        returned = does(self, call)
+        returned = method(self, call)
         self._take()
         return returned
 

@@ -270,26 +270,26 @@ class Player:
 
     def _expect(self, step: Step, packet: Packet, at: int, to: int) -> None:
         tolerance = 0 if step.clock == "any" else self._tolerance(at)
-        want = Expected(step, packet, at, to, tolerance, self.slack_ns if tolerance else 0)
+        expectation = Expected(step, packet, at, to, tolerance, self.slack_ns if tolerance else 0)
         segments: list[SentPacket] = []
         while not segments or segments[-1].end < packet.end:
-            came = self._next_sent(max(want.latest, self.subject.now_ns))
-            if came is None:
-                raise self._differs(want, segments, f"nothing was sent until {_ms(want.latest)}")
-            segment = self._within(came, packet)
+            arrival = self._next_sent(max(expectation.latest, self.subject.now_ns))
+            if arrival is None:
+                raise self._differs(expectation, segments, f"nothing was sent until {_ms(expectation.latest)}")
+            segment = self._within(arrival, packet)
             begin = segments[-1].end if segments else packet.seq
             segments.append(segment)
             is_other = segment.seq != begin or segment.end > packet.end or (packet.payload and not segment.payload)
             if is_other or len(segments) > _MOST_SENT:
-                raise self._differs(want, segments)
+                raise self._differs(expectation, segments)
         mismatch = difference(packet, segments, self.compares) or self._stamp(packet, segments[0])
         if mismatch:
-            raise self._differs(want, segments, mismatch)
-        if step.clock != "any" and (mismatch := want.at_wrong_time(segments)):
-            if not want.is_near(segments):
-                raise self._differs(replace(want, said=want.with_time()), segments, mismatch)
-            self._at_wrong_time = self._at_wrong_time or Differs(step, step.line, want.with_time(), mismatch)
-        self._note(want, segments)
+            raise self._differs(expectation, segments, mismatch)
+        if step.clock != "any" and (mismatch := expectation.at_wrong_time(segments)):
+            if not expectation.is_near(segments):
+                raise self._differs(replace(expectation, said=expectation.with_time()), segments, mismatch)
+            self._at_wrong_time = self._at_wrong_time or Differs(step, step.line, expectation.with_time(), mismatch)
+        self._note(expectation, segments)
 
     def _within(self, sent: SentPacket, want: Packet) -> SentPacket:
         """In a comparison of subjects, the cut of bytes into segments does not matter: bytes beyond the step are kept

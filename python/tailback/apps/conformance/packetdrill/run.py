@@ -117,16 +117,17 @@ def compare(ours: ScriptOutcome, kernel: ScriptOutcome) -> Beside:
     """Compares the actions of both subjects, step by step."""
     if REFUSED in (ours.result, kernel.result):
         return Beside(ours, kernel, None)
-    for a, b in _pairs(ours.seen, kernel.seen):
+    for own_packet, kernel_packet in _pairs(ours.seen, kernel.seen):
         alike = (
-            a
-            and b
-            and a.what == b.what
-            and abs(a.late_ns - b.late_ns) <= max(a.within_ns, b.within_ns) + KERNEL_TICK_NS
+            own_packet
+            and kernel_packet
+            and own_packet.what == kernel_packet.what
+            and abs(own_packet.late_ns - kernel_packet.late_ns)
+            <= max(own_packet.within_ns, kernel_packet.within_ns) + KERNEL_TICK_NS
         )
         if not alike:
-            line = min(s.line for s in (a, b) if s)
-            return Beside(ours, kernel, False, line, _did(a), _did(b))
+            line = min(s.line for s in (own_packet, kernel_packet) if s)
+            return Beside(ours, kernel, False, line, _did(own_packet), _did(kernel_packet))
     return Beside(ours, kernel, True)
 
 

@@ -74,16 +74,22 @@ def shown(first: SentPacket, payload: int, flags: str, push: bool) -> str:
 def runs(sent: Sequence[SentPacket], push: bool) -> list[tuple[str, int]]:
     """The sent segments in the words of a script, with their times; consecutive segments count as one."""
     in_a_row: list[list[SentPacket]] = []
-    for s in sent:
+    for segment in sent:
         last = in_a_row[-1][-1] if in_a_row else None
-        row = last and last.payload and s.payload and s.seq == last.end and s.at_ns - last.at_ns < 1_000_000
-        if row and s.ack == last.ack and s.ecn == last.ecn:  # type: ignore[union-attr]
-            in_a_row[-1].append(s)
+        row = (
+            last
+            and last.payload
+            and segment.payload
+            and segment.seq == last.end
+            and segment.at_ns - last.at_ns < 1_000_000
+        )
+        if row and segment.ack == last.ack and segment.ecn == last.ecn:  # type: ignore[union-attr]
+            in_a_row[-1].append(segment)
         else:
-            in_a_row.append([s])
+            in_a_row.append([segment])
     rows = []
     for row_of in in_a_row:
-        payload = sum(s.payload for s in row_of)
+        payload = sum(segment.payload for segment in row_of)
         flags = row_of[0].flags + (row_of[-1].flags if len(row_of) > 1 else "")
         rows.append((shown(row_of[0], payload, flags, push), row_of[0].at_ns))
     return rows
@@ -93,14 +99,17 @@ def difference(want: Packet, pieces: Sequence[SentPacket], compares: Compares) -
     """The difference between one expected segment and the sent segments with the same bytes; empty if they are
     equal."""
     first_piece, last = pieces[0], pieces[-1]
-    got = set(first_piece.flags) - {"P", "F"} | set(last.flags) & {"P", "F"}
+    flags_sent = set(first_piece.flags) - {"P", "F"} | set(last.flags) & {"P", "F"}
     wanted_flags = set(want.flags)
     if not compares.push:
-        got, wanted_flags = got - {"P"}, wanted_flags - {"P"}
-    if got != wanted_flags:
-        extra_flags, missing_flags = flags_of(got - wanted_flags, True), flags_of(wanted_flags - got, True)
+        flags_sent, wanted_flags = flags_sent - {"P"}, wanted_flags - {"P"}
+    if flags_sent != wanted_flags:
+        extra_flags, missing_flags = (
+            flags_of(flags_sent - wanted_flags, True),
+            flags_of(wanted_flags - flags_sent, True),
+        )
         return ", ".join(
-            [f"it has {extra_flags} in addition"] * (got > wanted_flags or extra_flags != "-")
+            [f"it has {extra_flags} in addition"] * (flags_sent > wanted_flags or extra_flags != "-")
             + [f"{missing_flags} is missing"] * (missing_flags != "-")
         )
     if want.ack is not None and want.ack != first_piece.ack:

@@ -121,7 +121,7 @@ def setup(script: Script) -> Setup:
     notes: dict[str, None] = {}
     tcp, ecn_of_clients, mss = dict(BASE), False, script.mtu - _HEADERS
     is_scaled = True
-    passive = any(True for _ in script.calls("listen"))
+    is_passive = any(True for _ in script.calls("listen"))
     for line, command in commands(script):
         for name, value, note in _of_command(command, line):
             if note:
@@ -132,7 +132,7 @@ def setup(script: Script) -> Setup:
                 tcp[name] = value
         if command.set and command.set[0] == PREFIX + "tcp_ecn":
             ecn_of_clients = command.set[1] in ("1", "3", "4")
-            if command.set[1] == "4" and not passive:
+            if command.set[1] == "4" and not is_passive:
                 tcp["accurate_ecn"] = "off"
         if command.set and command.set[0] == PREFIX + "tcp_window_scaling":
             is_scaled = command.set[1] != "0"
@@ -147,12 +147,12 @@ def setup(script: Script) -> Setup:
             tcp["nagle"] = False
         elif names[1:] == ["TCP_MAXSEG"] and isinstance(value, list) and value and isinstance(value[0], int):
             mss = min(mss, max(value[0], 1))
-    if tcp["ecn"] == "on" and not passive and not ecn_of_clients:
+    if tcp["ecn"] == "on" and not is_passive and not ecn_of_clients:
         # With a value of 2, the default, a host does not request ECN but agrees to it.
         tcp["ecn"] = "off"
     shift = _agree(script, tcp, mss, is_scaled)
     _check_control(script, tcp)
-    return Setup(tcp, passive, shift, list(notes))
+    return Setup(tcp, is_passive, shift, list(notes))
 
 
 def _agree(script: Script, tcp: dict[str, Any], mss: int, scaling: bool) -> int:
@@ -184,13 +184,13 @@ def _check_control(script: Script, tcp: dict[str, Any]) -> None:
 def commands(script: Script) -> Iterator[tuple[int, Command]]:
     """The settings of the connection, which are before the first segment. Raises Refused for a later setting, unless no
     segment or call follows the setting."""
-    begun = has_carried_data = False
+    is_begun = has_carried_data = False
     last_step = max((i for i, s in enumerate(script.steps) if s.arrives or s.sends or s.call), default=0)
     for i, step in enumerate(script.steps):
-        begun = begun or step.arrives is not None or step.sends is not None
+        is_begun = is_begun or step.arrives is not None or step.sends is not None
         has_carried_data = has_carried_data or (step.sends is not None and not step.sends.has("S"))
         for command in step.commands or []:
-            if not begun:
+            if not is_begun:
                 yield command.line, command
             elif command.set and command.set[0] == PREFIX + "tcp_ecn_option" and not has_carried_data:
                 # Before this only SYNs had the option, and options of SYNs are not compared.

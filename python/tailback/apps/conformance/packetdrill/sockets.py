@@ -41,11 +41,11 @@ class Sockets:
 
     def call(self, call: Call) -> Returned | None:
         """Runs a call, or tries it again; None while it blocks. Raises Refused."""
-        does = _CALLS.get(call.name)
-        if does is None:
+        method = _CALLS.get(call.name)
+        if method is None:
             raise Refused(0, call.name, "there is no such system call here")
         try:
-            return does(self, call)
+            return method(self, call)
         except BlockingIOError as e:
             if self._waits.get(number_at(call, 0), True):
                 return None

@@ -157,25 +157,30 @@ class _Course:
 
     def _connect(self, ways: network.WaysOut) -> None:
         """Addresses and routes at both ends of the line."""
-        a, mtu = self.addresses, min(ways.mtu, 1500)
-        ends = {self.near: (a.PROGRAM, a.FAR), self.far: (a.FAR, a.PROGRAM)}
+        addresses, mtu = self.addresses, min(ways.mtu, 1500)
+        ends = {self.near: (addresses.PROGRAM, addresses.FAR), self.far: (addresses.FAR, addresses.PROGRAM)}
         has_six = (_SYS / "net/ipv6").is_dir()
-        for side, (own, far_end) in ends.items():
+        for side, (own_end, far_end) in ends.items():
             # If the kernel has its own queue there, that queue must never drop packets.
             lines = uplink.up(DEVICE, f"mtu {mtu} txqueuelen 20000 multicast off")
-            lines.append(f"addr add {a.of(own)}/32 dev {DEVICE}")
-            lines.append(f"route add {a.of(far_end)} dev {DEVICE} src {a.of(own)}")
+            lines.append(f"addr add {addresses.of(own_end)}/32 dev {DEVICE}")
+            lines.append(f"route add {addresses.of(far_end)} dev {DEVICE} src {addresses.of(own_end)}")
             if has_six:
-                lines += [f"addr add {a.of6(own)}/128 dev {DEVICE} nodad", f"route add {a.of6(far_end)} dev {DEVICE}"]
+                lines += [
+                    f"addr add {addresses.of6(own_end)}/128 dev {DEVICE} nodad",
+                    f"route add {addresses.of6(far_end)} dev {DEVICE}",
+                ]
             if side is self.near:
                 lines += [
-                    f"route add {a.four} dev {DEVICE}",
-                    f"route add default via {a.of(far_end)} dev {DEVICE} src {a.of(own)}",
+                    f"route add {addresses.four} dev {DEVICE}",
+                    f"route add default via {addresses.of(far_end)} dev {DEVICE} src {addresses.of(own_end)}",
                 ]
                 if has_six:
-                    lines.append(f"route add {a.six} dev {DEVICE}")
+                    lines.append(f"route add {addresses.six} dev {DEVICE}")
                 if not self.no_six:
-                    lines.append(f"route add default via {a.of6(far_end)} dev {DEVICE} src {a.of6(own)}")
+                    lines.append(
+                        f"route add default via {addresses.of6(far_end)} dev {DEVICE} src {addresses.of6(own_end)}"
+                    )
             settings = {name: text for name in _AS_OUTSIDE if (text := _setting(name)) is not None}
             if side is self.far:
                 settings |= {"net/ipv4/ip_forward": "1", "net/ipv4/ip_unprivileged_port_start": "0"}

@@ -46,22 +46,22 @@ class Engine:
 
     def __init__(self, box: Any, devices: tuple[int, int], real_time: bool, finished: Any) -> None:
         """`finished` is the function that the process of the box applies to its results; it returns a document."""
-        ours, theirs = socket.socketpair()
+        our_end, their_end = socket.socketpair()
         states, tells = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.channel, self.states = Channel(ours), states
+        self.channel, self.states = Channel(our_end), states
         self.state: dict[str, Any] = {}
-        mine = os.getpid()
+        own_pid = os.getpid()
         sys.stdout.flush()
         sys.stderr.flush()
         self.pid = os.fork()
         if self.pid == 0:
             try:
-                ours.close()
+                our_end.close()
                 states.close()
-                _serve(mine, box, devices, real_time, finished, Channel(theirs), tells)
+                _serve(own_pid, box, devices, real_time, finished, Channel(their_end), tells)
             finally:
                 os._exit(1)
-        theirs.close()
+        their_end.close()
         tells.close()
         for device in devices:
             os.close(device)

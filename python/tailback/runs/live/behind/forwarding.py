@@ -120,15 +120,15 @@ def _forget_dead() -> bool:
     other_files = [p for p in _room().glob(f"{_HEAD}*") if p != file_of_network()]
     if not other_files:
         return False
-    alive = set()
+    inodes = set()
     for link in Path("/proc").glob("[0-9]*/ns/net"):
         with contextlib.suppress(OSError):
-            alive.add(link.stat().st_ino)
+            inodes.add(link.stat().st_ino)
     with _alone():
         for path in other_files:
             with contextlib.suppress(OSError):
                 fd = os.open(path, os.O_RDWR)
-                if _last(fd) and int(path.name.removeprefix(_HEAD)) not in alive:
+                if _last(fd) and int(path.name.removeprefix(_HEAD)) not in inodes:
                     path.unlink()
                 os.close(fd)
     return True
@@ -153,17 +153,17 @@ class Keeper:
     def __init__(self, settings: Sequence[str]) -> None:
         """Raises OSError if the settings cannot be kept. `opened` has the settings that `forward` changes or another
         run has changed."""
-        self.end_, theirs = socket.socketpair()
+        self.end_, their_end = socket.socketpair()
         sys.stdout.flush()
         sys.stderr.flush()
         self.pid = os.fork()
         if self.pid == 0:
             try:
                 self.end_.close()
-                _keep(theirs, settings)
+                _keep(their_end, settings)
             finally:
                 os._exit(1)
-        theirs.close()
+        their_end.close()
         self.opened = self._answer()
 
     def forward(self) -> None:

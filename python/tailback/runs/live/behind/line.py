@@ -204,12 +204,12 @@ def of_file(base: Any, asked: LineAsked) -> tuple[dict[str, Any], list[str]]:
         if value is not None:
             raise Unusable(f"{option} and --scenario are two descriptions of the line; change the file's with --set")
     document = tomllib.loads(base.toml)
-    own = document.get("flows", {}).get(GROUP)
+    group_keys = document.get("flows", {}).get(GROUP)
     if asked.ends:
-        inside, outside = _pair("--ends", asked.ends)
+        inner_node, outer_node = _pair("--ends", asked.ends)
     else:
-        inside, outside = (own["from"], own["to"]) if own else ends_of(base.spec)
-    rtt = asked.rtt or (own or {}).get("rtt")
+        inner_node, outer_node = (group_keys["from"], group_keys["to"]) if group_keys else ends_of(base.spec)
+    rtt = asked.rtt or (group_keys or {}).get("rtt")
     left_keys = [f"{kind}.{name}" for kind in ("flows", "sessions") for name in document.pop(kind, {}) if name != GROUP]
     changes = document.get("change", {})
     of_flows = [name for name, change in changes.items() if "flows" in change]
@@ -225,7 +225,7 @@ def of_file(base: Any, asked: LineAsked) -> tuple[dict[str, Any], list[str]]:
             left_keys.append(key)
     if not document["change"]:
         del document["change"]
-    document["flows"] = {GROUP: _conversations(inside, outside, rtt)}
+    document["flows"] = {GROUP: _conversations(inner_node, outer_node, rtt)}
     return document, left_keys
 
 
@@ -263,10 +263,10 @@ def scenario(asked: LineAsked, base: Any | None, overrides: Sequence[str]) -> tu
         document["marking"] = asked.marking
     elif base is None or not base.marking["given"]:
         document["marking"] = False
-    built = load_scenario(document, overrides, name="the line")
-    if built.queue_classes:
+    scenario_built = load_scenario(document, overrides, name="the line")
+    if scenario_built.queue_classes:
         raise Unusable(
-            f"the queue {built.queue_classes[0]} is written in Python, and a box forwards with those of `tailback "
-            "describe`; name one of these"
+            f"the queue {scenario_built.queue_classes[0]} is written in Python, and a box forwards with those of "
+            "`tailback describe`; name one of these"
         )
-    return built, [*map(str, built.warnings), *notes]
+    return scenario_built, [*map(str, scenario_built.warnings), *notes]

@@ -60,11 +60,11 @@ class _Relay:
     def run(self) -> None:
         while True:
             for key, _ in self.chooser.select(_PATIENCE):
-                take, beside = key.data
+                take, arguments = key.data
                 try:
-                    take(key.fileobj, beside)
+                    take(key.fileobj, arguments)
                 except OSError:
-                    if beside is not None:
+                    if arguments is not None:
                         self._drop(key.fileobj)
             old = time.monotonic() - _PATIENCE
             for s in [s for s, since in self.waiting.items() if since < old]:
@@ -96,13 +96,13 @@ class _Relay:
         self._drop(asked)
 
     def _accept(self, at: socket.socket, _: object) -> None:
-        near, _ = at.accept()
-        far = socket.socket(self.family, socket.SOCK_STREAM)
+        near_socket, _ = at.accept()
+        far_socket = socket.socket(self.family, socket.SOCK_STREAM)
         # The resolver is on this machine, so it answers at once.
-        far.settimeout(2)
-        far.connect(self.server)
-        self._wait_for(near, self._carry, far)
-        self._wait_for(far, self._carry, near)
+        far_socket.settimeout(2)
+        far_socket.connect(self.server)
+        self._wait_for(near_socket, self._carry, far_socket)
+        self._wait_for(far_socket, self._carry, near_socket)
 
     def _carry(self, a: socket.socket, b: socket.socket) -> None:
         message = a.recv(65_535)

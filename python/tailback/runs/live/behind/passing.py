@@ -89,7 +89,7 @@ def until_it_ends(stage: ProgramStage, seconds: float | None, tick: Callable[[],
     wait."""
     _signalled(stage.channel.fileno())
     begin, ended_by_us = time.monotonic(), 0
-    heard: dict[int, float] = {}
+    heard_at_s: dict[int, float] = {}
     while True:
         while True:
             try:
@@ -98,7 +98,7 @@ def until_it_ends(stage: ProgramStage, seconds: float | None, tick: Callable[[],
                 raise PartFailed("the processes of the program were killed from outside") from None
             if words is None:
                 break
-            if (ended := _read(words, stage, heard)) is not None:
+            if (ended := _read(words, stage, heard_at_s)) is not None:
                 ended.timed = bool(ended_by_us)
                 return ended
         tick()
@@ -110,11 +110,11 @@ def until_it_ends(stage: ProgramStage, seconds: float | None, tick: Callable[[],
             stage.send(f"signal {int(signal.SIGKILL)}")
             ended_by_us = 2
         most = tick_s if overtime_s is None or overtime_s >= 0 else min(tick_s, -overtime_s)
-        got = signal.sigtimedwait(_WAITED, most)
-        if got is None or got.si_signo in (signal.SIGCHLD, signal.SIGIO):
+        signal_info = signal.sigtimedwait(_WAITED, most)
+        if signal_info is None or signal_info.si_signo in (signal.SIGCHLD, signal.SIGIO):
             continue
-        if got.si_code in _FROM_PROCESS and not _group_heard(stage, got.si_signo, heard):
-            stage.send(f"signal {got.si_signo}")
+        if signal_info.si_code in _FROM_PROCESS and not _group_heard(stage, signal_info.si_signo, heard_at_s):
+            stage.send(f"signal {signal_info.si_signo}")
 
 
 def _group_heard(stage: ProgramStage, number: int, heard: dict[int, float]) -> bool:
@@ -123,10 +123,10 @@ def _group_heard(stage: ProgramStage, number: int, heard: dict[int, float]) -> b
     now_s = time.monotonic()
     if now_s - heard.pop(number, -math.inf) < _REMEMBERED:
         return True
-    until = now_s + _TOGETHER
+    until_s = now_s + _TOGETHER
     other_messages: list[list[str]] = []
     is_heard = False
-    while not is_heard and (left := until - time.monotonic()) > 0:
+    while not is_heard and (left := until_s - time.monotonic()) > 0:
         try:
             words = stage.said(left)
         except EOFError:

@@ -28,7 +28,7 @@ def _is_up(scenario: Any, name: str) -> bool:
     """Whether a direction of a link leads away from the program."""
     spec = scenario.spec
     group = next(g for g in spec["flows"] if g["name"] == GROUP)
-    near, steps = {group["from"]: 0}, [group["from"]]
+    hops_to, steps = {group["from"]: 0}, [group["from"]]
     neighbours: dict[str, list[str]] = {}
     for link in spec["links"]:
         neighbours.setdefault(link["from"], []).append(link["to"])
@@ -36,11 +36,11 @@ def _is_up(scenario: Any, name: str) -> bool:
     while steps:
         node = steps.pop(0)
         for neighbour in neighbours.get(node, []):
-            if neighbour not in near:
-                near[neighbour] = near[node] + 1
+            if neighbour not in hops_to:
+                hops_to[neighbour] = hops_to[node] + 1
                 steps.append(neighbour)
     link = next(one for one in spec["links"] if one["name"] == name.removesuffix(".reverse"))
-    is_forward = near.get(link["from"], 0) < near.get(link["to"], 0)
+    is_forward = hops_to.get(link["from"], 0) < hops_to.get(link["to"], 0)
     return is_forward != name.endswith(".reverse")
 
 

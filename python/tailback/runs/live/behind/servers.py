@@ -72,13 +72,13 @@ def sockets(pid: int) -> int:
 def wait(servers: Sequence[Server], pid: int, before: int) -> bool:
     """Waits until the network of this process has one more socket for each server, or a server has ended. Returns
     whether this happened in time."""
-    until = time.monotonic() + WAIT_S
+    until_s = time.monotonic() + WAIT_S
     while sockets(pid) - before < len(servers):
         for server in servers:
             server.poll()
         if any(server.ended is not None for server in servers):
             return True
-        if time.monotonic() > until:
+        if time.monotonic() > until_s:
             return False
         time.sleep(0.01)
     return True

@@ -107,15 +107,15 @@ class ProgramStage:
         self.words = words
         #: Messages that were read and not yet returned by `said`.
         self.kept: list[list[str]] = []
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.channel = ours
-        mine = os.getpid()
+        our_end, their_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.channel = our_end
+        own_pid = os.getpid()
         sys.stdout.flush()
         sys.stderr.flush()
         self.pid = os.fork()
         if self.pid == 0:
-            _leave(ours, _stage, mine, place, words, settings, theirs)
-        theirs.close()
+            _leave(our_end, _stage, own_pid, place, words, settings, their_end)
+        their_end.close()
 
     def send(self, text: str) -> None:
         with contextlib.suppress(OSError):
@@ -188,11 +188,11 @@ def _stage(parent: int, place: ProgramEnd, words: Sequence[str], settings: Launc
     except OSError as e:
         channel.send(f"refused the program's namespaces cannot be made ({e.strerror or e})".encode())
         return
-    alive, holds = os.pipe()
+    read_end, write_end = os.pipe()
     first_pid = os.fork()
     if first_pid == 0:
-        os.close(holds)
-        _first(alive, place, words, settings, channel)
+        os.close(write_end)
+        _first(read_end, place, words, settings, channel)
     os.waitpid(first_pid, 0)
     os._exit(0)
 
@@ -207,11 +207,11 @@ def _first(alive: int, place: ProgramEnd, words: Sequence[str], settings: Launch
             os._exit(1)
         for number in PASSED:
             signal.signal(number, signal.SIG_IGN)
-        fresh = _look(place)
+        is_fresh = _look(place)
         program = os.fork()
         if program == 0:
             _program(place, words, settings, channel)
-        _wait(program, channel, fresh)
+        _wait(program, channel, is_fresh)
     except BaseException as e:
         with contextlib.suppress(BaseException):
             channel.send(f"refused {type(e).__name__} {e}"[:250].encode())
@@ -222,12 +222,12 @@ def _first(alive: int, place: ProgramEnd, words: Sequence[str], settings: Launch
 def _look(place: ProgramEnd) -> bool:
     """Mounts the files that the program sees: its own processes and its own resolvers. Returns whether `/proc` is its
     own."""
-    fresh = True
+    is_fresh = True
     try:
         _core.mount_new("proc", "/proc")
     except OSError:
         # A container hides parts of `/proc`. Programs then see the process IDs outside of the namespace.
-        fresh = False
+        is_fresh = False
     files = {name: text for name, text in place.files.items() if os.path.exists(name)}
     if files:
         _core.mount_new("tmpfs", _ROOM)
@@ -241,7 +241,7 @@ def _look(place: ProgramEnd) -> bool:
         if os.path.exists(name):
             with contextlib.suppress(OSError):
                 _core.show_at("/dev/null", name)
-    return fresh
+    return is_fresh
 
 
 def _program(place: ProgramEnd, words: Sequence[str], settings: Launch, channel: socket.socket) -> NoReturn:

@@ -107,7 +107,7 @@ class Uplink:
         if why := _ip("link", "add", self.name, "type", "veth", *peer):
             raise Refused(f"a pair of interfaces (veth) cannot be made: {why}; load the module: modprobe veth")
         self.addresses = self._claim(ways)
-        a = self.addresses
+        addresses = self.addresses
         try:
             self.keeper = Keeper(settings)
             # Nothing is forwarded before the rules exist that stop packets of others than the program.
@@ -124,9 +124,9 @@ class Uplink:
         if (_SYS / "ipv6").is_dir():
             batch([
                 f"addr add {_LINK6[0]}/64 dev {self.name} nodad",
-                f"addr add {a.of6(a.MACHINE)}/128 dev {self.name} nodad",
-                f"route add {a.of6(a.UPLINK)}/128 dev {self.name}",
-                f"route add {a.six} via {a.of6(a.UPLINK)} dev {self.name} onlink",
+                f"addr add {addresses.of6(addresses.MACHINE)}/128 dev {self.name} nodad",
+                f"route add {addresses.of6(addresses.UPLINK)}/128 dev {self.name}",
+                f"route add {addresses.six} via {addresses.of6(addresses.UPLINK)} dev {self.name} onlink",
             ])  # fmt: skip
 
     def _claim(self, ways: WaysOut) -> Addresses:
@@ -145,7 +145,7 @@ class Uplink:
     def _own_table(self, opened: list[str]) -> None:
         """Masquerade, let only answers in, and count the packets that the firewall of this machine lets through. If
         packets are forwarded only because of this run, all other packets are stopped."""
-        a, name = self.addresses, self.name
+        addresses, name = self.addresses, self.name
         answers = "ct state established,related accept"
         other_rules = [f"oifname {name} {answers}", f"oifname {name} drop"]
         for family in ("ipv4", "ipv6"):
@@ -159,7 +159,8 @@ class Uplink:
             f"chain others {{ type filter hook forward priority -171; {'; '.join(other_rules)}; }};",
             f"chain after {{ type filter hook forward priority 200; iifname {name} counter; }};",
             "chain out { type nat hook postrouting priority srcnat; "
-            f"ip saddr {a.four} oifname != {name} masquerade; ip6 saddr {a.six} oifname != {name} masquerade; }};",
+            f"ip saddr {addresses.four} oifname != {name} masquerade; ip6 saddr {addresses.six} oifname != {name} "
+            f"masquerade; }};",
         ]
         text = f"table inet {name} {{ flags owner; {' '.join(chains)} }}\nlist table inet {name}\n"
         self.nft = subprocess.Popen(
@@ -193,19 +194,19 @@ class Uplink:
 
     def far_commands(self) -> list[str]:
         """Commands of `ip` in the network of the far end."""
-        a = self.addresses
+        addresses = self.addresses
         lines = [
             *up(FAR_NAME, f"mtu {self.mtu}"),
-            f"addr add {a.of(a.UPLINK)}/32 dev {FAR_NAME}",
-            f"route add {a.of(a.MACHINE)} dev {FAR_NAME}",
-            f"route add default via {a.of(a.MACHINE)} dev {FAR_NAME} onlink",
+            f"addr add {addresses.of(addresses.UPLINK)}/32 dev {FAR_NAME}",
+            f"route add {addresses.of(addresses.MACHINE)} dev {FAR_NAME}",
+            f"route add default via {addresses.of(addresses.MACHINE)} dev {FAR_NAME} onlink",
         ]
         if (_SYS / "ipv6").is_dir():
             lines += [
                 f"addr add {_LINK6[1]}/64 dev {FAR_NAME} nodad",
-                f"addr add {a.of6(a.UPLINK)}/128 dev {FAR_NAME} nodad",
-                f"route add {a.of6(a.MACHINE)}/128 dev {FAR_NAME}",
-                f"route add default via {a.of6(a.MACHINE)} dev {FAR_NAME} onlink",
+                f"addr add {addresses.of6(addresses.UPLINK)}/128 dev {FAR_NAME} nodad",
+                f"route add {addresses.of6(addresses.MACHINE)}/128 dev {FAR_NAME}",
+                f"route add default via {addresses.of6(addresses.MACHINE)} dev {FAR_NAME} onlink",
             ]
         return lines
 

@@ -54,8 +54,8 @@ def queue_against_time(d: Drawing) -> Drawn:
             continue
         t, q = view.probe("queue")
         buffer = view.buffer
-        w = d.output["model"]
-        model = model_of(w, buffer)
+        model_keys = d.output["model"]
+        model = model_of(model_keys, buffer)
         overflow_rows = overflows(q, buffer)
         if len(overflow_rows) == 0:
             return plots.queue_against_time(t, q, buffer)
@@ -64,7 +64,7 @@ def queue_against_time(d: Drawing) -> Drawn:
         cycles = math.ceil((end - origin) / max(model.level()[0][-1], 1e-9))
         times, levels = model.level(cycles)
         start = max(0.0, origin - 0.15 * (end - origin))
-        label = f"model, {100 * w['hit_share']:g} % of flows hit"
+        label = f"model, {100 * model_keys['hit_share']:g} % of flows hit"
         stars = [(origin + x, level) for x, level in _cycle_of(d, runs, p, buffer, model)]
         return plots.queue_against_time(t, q, buffer, ([origin + x for x in times], levels), (start, end), label, stars)
     return None

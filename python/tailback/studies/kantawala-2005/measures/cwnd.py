@@ -10,11 +10,11 @@ from tailback.study.measures import RunView, measure
 def mean_window(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
     """The sampled times, and the mean window over the flows of a class at each time."""
     s = run.series
-    keep = s["probe"] == "cwnd"
+    is_kept = s["probe"] == "cwnd"
     if klass != "all":
-        keep &= np.char.startswith(s["what"].astype(str), f"flows.{klass}.")
-    t, at = np.unique(s["time_s"][keep], return_inverse=True)
-    total = np.bincount(at, s["value"][keep])
+        is_kept &= np.char.startswith(s["what"].astype(str), f"flows.{klass}.")
+    t, at = np.unique(s["time_s"][is_kept], return_inverse=True)
+    total = np.bincount(at, s["value"][is_kept])
     return t, total / np.bincount(at)
 
 

@@ -20,8 +20,8 @@ def holds(run: RunView, to_last_drop: bool = False) -> tuple[np.ndarray, np.ndar
     """The queue, the start (s) and the length (s) of each interval."""
     t, v = run.probe("victim")
     if len(t):
-        keep = np.isfinite(v)
-        t, v = t[keep], v[keep]
+        is_kept = np.isfinite(v)
+        t, v = t[is_kept], v[is_kept]
         start, end, queue = t[:-1], t[1:], v[:-1]
         if to_last_drop:
             drops, _ = run.drops()
@@ -31,10 +31,10 @@ def holds(run: RunView, to_last_drop: bool = False) -> tuple[np.ndarray, np.ndar
             end = np.maximum(last, start)
         return queue, start, end - start
     s = run.series
-    keep = (s["probe"] == "closed") if s else np.array([], bool)
-    if not keep.any():
+    is_kept = (s["probe"] == "closed") if s else np.array([], bool)
+    if not is_kept.any():
         return (np.array([]),) * 3
-    times, closed_states, index = s["time_s"][keep], s["value"][keep], s["index"][keep]
+    times, closed_states, index = s["time_s"][is_kept], s["value"][is_kept], s["index"][is_kept]
     hold_rows = []
     for q in np.unique(index):
         of_queue = index == q

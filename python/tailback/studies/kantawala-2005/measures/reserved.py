@@ -48,11 +48,11 @@ def delay_max_over_mean(run: RunView, klass: str) -> float:
 def settled(run: RunView, klass: str, column: str) -> tuple[np.ndarray, np.ndarray]:
     """For each interval: the time until the last flow of the class had settled, and the length of the interval (s)."""
     t = run.intervals
-    keep = np.isfinite(t[column]) & ((t["group"] == klass) | (klass == "all"))
-    starts, index = np.unique(t["from_s"][keep], return_inverse=True)
+    is_kept = np.isfinite(t[column]) & ((t["group"] == klass) | (klass == "all"))
+    starts, index = np.unique(t["from_s"][is_kept], return_inverse=True)
     last_s, length = np.zeros(len(starts)), np.zeros(len(starts))
-    np.maximum.at(last_s, index, t[column][keep])
-    np.maximum.at(length, index, (t["to_s"] - t["from_s"])[keep])
+    np.maximum.at(last_s, index, t[column][is_kept])
+    np.maximum.at(length, index, (t["to_s"] - t["from_s"])[is_kept])
     return last_s, length
 
 

@@ -51,7 +51,7 @@ def flow_rates(d: Drawing) -> Drawn:
         return None
     trips, ends = d.output["round_trips"], d.output.get("ends", "")
     groups = [g for g in promised(run) if g in run.classes and g.endswith(ends) and (ends or not g.endswith("-b"))]
-    starts, _, x = rates(run)
+    starts, _, goodputs = rates(run)
     promises = sorted({promised(run)[g] for g in groups})
     fig, axes = plots.grid(7.4, 1.5 * len(trips) + 0.6, len(trips), 1, sharex=True)
     for row, (ax, trip) in enumerate(zip(axes[:, 0], trips, strict=True)):
@@ -59,7 +59,7 @@ def flow_rates(d: Drawing) -> Drawn:
             look = plots.OTHERS[promises.index(promised(run)[g])]
             at = np.flatnonzero(run.of(g))[row :: len(trips)]
             for twin, flow in enumerate(at):
-                y = np.where(_sending(run, g, starts), x[:, flow], np.nan)
+                y = np.where(_sending(run, g, starts), goodputs[:, flow], np.nan)
                 ax.plot(starts, y, color=look.colour, linewidth=0.8, alpha=1 if twin == 0 else 0.45)
             _due(ax, run, g, look.colour)
         ax.set_title(trip)
@@ -77,11 +77,11 @@ def flow_rates(d: Drawing) -> Drawn:
 
 def _sending(run: RunView, group: str, starts: np.ndarray) -> np.ndarray:
     """The seconds in which the flows of a group are to send."""
-    keep = np.zeros(len(starts), bool)
+    is_kept = np.zeros(len(starts), bool)
     for load in loads(run):
         if group in load.get:
-            keep |= (starts >= load.start) & (starts < load.end)
-    return keep
+            is_kept |= (starts >= load.start) & (starts < load.end)
+    return is_kept
 
 
 def _due(ax: Axes, run: RunView, group: str, colour: str) -> None:

@@ -305,14 +305,14 @@ def green_part(run: RunView, klass: str) -> float:
 
 
 def _off(run: RunView, klass: str, upto: int, red: bool | None) -> float:
-    x = colours(run, klass)
+    colour_counts = colours(run, klass)
     rate = (upto + 1) * float(run.options["promised"][klass.split(".")[0]])
-    keep = np.arange(len(x)) >= 5
+    is_kept = np.arange(len(colour_counts)) >= 5
     if red is not None:
-        keep &= (x[:, 2] > 0) == red
-    x = x[keep]
-    due = np.minimum(x.sum(axis=1), rate)
-    return 100 * _mean(abs(x[:, : upto + 1].sum(axis=1) - due) / rate)
+        is_kept &= (colour_counts[:, 2] > 0) == red
+    colour_counts = colour_counts[is_kept]
+    due = np.minimum(colour_counts.sum(axis=1), rate)
+    return 100 * _mean(abs(colour_counts[:, : upto + 1].sum(axis=1) - due) / rate)
 
 
 @measure(

@@ -27,10 +27,12 @@ def settled(run: RunView, klass: str, column: str, load: Load) -> np.ndarray:
 
 def early(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
     """The starts of the intervals (s), and the early drops divided by the arrivals in each interval."""
-    starts, lost = by_second(run, klass, "dropped_packets")
+    starts, lost_packets = by_second(run, klass, "dropped_packets")
     _, share = by_second(run, klass, "early_drop_ratio")
-    _, came = by_second(run, klass, "arrived_packets")
-    return starts, np.where(came > 0, np.nan_to_num(share) * lost / np.maximum(came, 1), 0.0)
+    _, received_packets = by_second(run, klass, "arrived_packets")
+    return starts, np.where(
+        received_packets > 0, np.nan_to_num(share) * lost_packets / np.maximum(received_packets, 1), 0.0
+    )
 
 
 def _mean(x: np.ndarray) -> float:
@@ -71,14 +73,20 @@ def _of_loads() -> None:
             starts, x = early(run, klass)
             return 100 * _mean(x[(starts >= load.settled - 1e-9) & (starts < load.end - 1e-9)])
 
-        once = f"{word} load, settled"
+        settled_text = f"{word} load, settled"
         title = f"Early drops, {word}, in the mean"
-        measure(f"early_mean_{name}", title, "%", f"over arrivals, mean of the seconds, {once}", digits=4)(dropped_mean)
-        measure(f"wait_{name}", f"Delay at the gateway, {word}", "ms", f"mean over packets, {once}")(wait)
-        measure(f"used_{name}", f"Utilisation, {word}", "%", f"mean, {once}")(used)
-        measure(f"early_{name}", f"Early drops, {word}", "%", f"over arrivals, in the worst second, {once}", digits=4)(
-            dropped
+        measure(f"early_mean_{name}", title, "%", f"over arrivals, mean of the seconds, {settled_text}", digits=4)(
+            dropped_mean
         )
+        measure(f"wait_{name}", f"Delay at the gateway, {word}", "ms", f"mean over packets, {settled_text}")(wait)
+        measure(f"used_{name}", f"Utilisation, {word}", "%", f"mean, {settled_text}")(used)
+        measure(
+            f"early_{name}",
+            f"Early drops, {word}",
+            "%",
+            f"over arrivals, in the worst second, {settled_text}",
+            digits=4,
+        )(dropped)
         for i, colour in enumerate(COLOURS):
 
             def level(run: RunView, klass: str, name: str = name, i: int = i) -> float:
@@ -91,7 +99,7 @@ def _of_loads() -> None:
                 return float(x[-1]) if len(x) else float("nan")
 
             title = f"Average queue of {colour}, {word}"
-            measure(f"average_{colour}_{name}", title, "packets", f"of green to {colour}, {once}")(level)
+            measure(f"average_{colour}_{name}", title, "packets", f"of green to {colour}, {settled_text}")(level)
             title = f"Dynamic probability of {colour}, {word}"
             measure(f"dynamic_{colour}_{name}", title, "1", "as the load ends", digits=5)(dynamic)
 
@@ -126,10 +134,10 @@ def idle_seconds(run: RunView, klass: str) -> float:
 @measure("used_calm", "Lowest utilisation", "%", "of all seconds but the first ten of each load")
 def used_calm(run: RunView, klass: str) -> float:
     starts, x = by_second(run, klass, "utilisation")
-    keep = np.ones(len(x), bool)
+    is_kept = np.ones(len(x), bool)
     for load in loads(run):
-        keep &= (starts < load.start) | (starts >= load.start + 10)
-    return 100 * float(np.min(x[keep]))
+        is_kept &= (starts < load.start) | (starts >= load.start + 10)
+    return 100 * float(np.min(x[is_kept]))
 
 
 def _of_colours() -> None:
@@ -195,10 +203,10 @@ _static()
 )
 def wait_calm(run: RunView, klass: str) -> float:
     starts, x = by_second(run, klass, "sojourn_mean_s")
-    keep = np.ones(len(x), bool)
+    is_kept = np.ones(len(x), bool)
     for load in loads(run):
-        keep &= (starts < load.start) | (starts >= load.start + 10)
-    return 1e3 * float(np.nanmax(x[keep]))
+        is_kept &= (starts < load.start) | (starts >= load.start + 10)
+    return 1e3 * float(np.nanmax(x[is_kept]))
 
 
 @measure("switches", "Switches between probabilities", "1", "changes of the effective probability of yellow and red")

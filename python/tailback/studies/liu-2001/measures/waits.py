@@ -27,17 +27,17 @@ def waits(run: RunView, load: Load) -> np.ndarray:
     shape = (len(starts), -1)
     keep = (starts >= load.settled - 1e-9) & (ends <= load.end + 1e-9)
     delay = np.nan_to_num(t["delay_mean_s"].reshape(shape)[keep])
-    came = t["received_packets"].reshape(shape)[keep]
+    received_packets = t["received_packets"].reshape(shape)[keep]
     bits = 8 * float(run.options.get("packet", 1000))
     sending_s = bits * (2 / ACCESS_BPS + 1 / float(run.link_row()["rate_bps"]))
     groups = run.flows["group"]
     trips = np.array(run.options["round_trips"], float)
     number = np.array([int(str(i).rpartition(".")[2]) for i in run.flows["id"]])
-    half = 0.5e-3 * trips[number % len(trips)]
+    half_trip_s = 0.5e-3 * trips[number % len(trips)]
     with np.errstate(invalid="ignore"):
-        mean = np.sum(delay * came, axis=0) / np.sum(came, axis=0)
+        mean = np.sum(delay * received_packets, axis=0) / np.sum(received_packets, axis=0)
     due = np.array([g in load.get for g in groups.tolist()])
-    return np.asarray(np.where(due, mean - half - sending_s, np.nan))
+    return np.asarray(np.where(due, mean - half_trip_s - sending_s, np.nan))
 
 
 def _of_loads() -> None:
