@@ -78,9 +78,9 @@ def status(args: list[str] | None) -> int:
     except click.exceptions.Exit as e:
         return e.exit_code
     except click.ClickException as e:
-        shown = io.StringIO()
-        e.show(shown)
-        say(with_remedy(e, shown.getvalue().rstrip("\n")))
+        printed = io.StringIO()
+        e.show(printed)
+        say(with_remedy(e, printed.getvalue().rstrip("\n")))
         return e.exit_code
     except Failure as e:
         say(f"error: {e}")

@@ -40,9 +40,9 @@ def _in_file(path: Path, overrides: Sequence[str]) -> _core.Scenario:
     try:
         return load_scenario(path, overrides)
     except _core.ScenarioError:
-        other = _other_kind(path) or installed.missing(path)
-        if other:
-            raise click.UsageError(other) from None
+        remedy = _other_kind(path) or installed.missing(path)
+        if remedy:
+            raise click.UsageError(remedy) from None
         raise
 
 
@@ -118,7 +118,7 @@ def no_results(name: str) -> str:
         return plain(f"{name} is the folder of a study; `tailback report {name}` makes its page")
     if (path / "manifest.json").is_file():
         return plain(f"{name} holds no finished results; `tailback status {name}` says what is there and how to go on")
-    inside = sorted(p.parent for p in path.glob("*/runs.parquet"))[:3]
-    if inside:
-        return plain(f"{name} holds no results itself; name a folder in it: {', '.join(map(str, inside))}")
+    folders_inside = sorted(p.parent for p in path.glob("*/runs.parquet"))[:3]
+    if folders_inside:
+        return plain(f"{name} holds no results itself; name a folder in it: {', '.join(map(str, folders_inside))}")
     return plain(f"{name} holds no results; `tailback run FILE --out {name}` makes some")

@@ -94,9 +94,9 @@ def safe_id(name: str, file: Path | str, at: str) -> str:
     """Checks a name under which results are stored. Raises `FileError` for a name that would lead to another folder."""
     from tailback.core.store.paths import unsafe
 
-    why = unsafe(name)
-    if why is not None:
-        raise FileError(f"{file}: {at} = {name!r}: {why}")
+    fault = unsafe(name)
+    if fault is not None:
+        raise FileError(f"{file}: {at} = {name!r}: {fault}")
     return name
 
 
@@ -106,8 +106,8 @@ def _said(kind: type[Table], table: Any, at: str, message: str, shared: Mapping[
     fault, _, inner = message.replace("`key` in ", "").partition(" - at `$")
     inner = _with_keys(kind, table, inner)
     unknown = re.match(r"Object contains unknown field `(.*)`", fault)
-    first = re.match(r"\.([^.\[`]+)", inner)
-    at = shared.get(first[1] if first else unknown[1] if unknown else "", at)
+    first_key = re.match(r"\.([^.\[`]+)", inner)
+    at = shared.get(first_key[1] if first_key else unknown[1] if unknown else "", at)
     path = f"{at}{inner.rstrip('`')}" if at else inner.rstrip("`").lstrip(".")
     lead = f"{path}: " if path else ""
     if unknown:
@@ -115,9 +115,9 @@ def _said(kind: type[Table], table: Any, at: str, message: str, shared: Mapping[
         near = difflib.get_close_matches(key, names, 1)
         hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(sorted(names))}"
         return f'{lead}there is no key "{key}"; {hint}'
-    missing = re.match(r"Object missing required field `(.*)`", fault)
-    if missing:
-        return f'{lead}the key "{missing[1]}" is missing; add {missing[1]} = ...'
+    missing_field = re.match(r"Object missing required field `(.*)`", fault)
+    if missing_field:
+        return f'{lead}the key "{missing_field[1]}" is missing; add {missing_field[1]} = ...'
     value = _at(table, inner.rstrip("`"))
     value_text = f" = {value!r}" if value is not None else ""
     if fault.startswith("Invalid enum value"):
@@ -137,9 +137,9 @@ def _with_keys(kind: type[Table], table: Any, path: str) -> str:
         return path
     for key in table_around:
         table_copy = copy.deepcopy(table)
-        tested = _at(table_copy, path_before)
-        for other in [k for k in tested if k != key]:
-            del tested[other]
+        tested_table = _at(table_copy, path_before)
+        for other in [k for k in tested_table if k != key]:
+            del tested_table[other]
         try:
             msgspec.convert(table_copy, kind)
         except msgspec.ValidationError as e:
@@ -155,10 +155,10 @@ def _fields(kind: type[Table]) -> list[str]:
 def _choices(kind: type[Table], key: str) -> list[Any]:
     """The words that a key may have, in the table or in a table inside it."""
     tables = msgspec.json.schema(kind).get("$defs", {}).values()
-    own = [t["properties"][key] for t in tables if key in t.get("properties", {})]
+    schemas_of_key = [t["properties"][key] for t in tables if key in t.get("properties", {})]
     # The schema does not describe the keys of a value.
     keys = list(_words(typing.get_type_hints(kind).get(key)))
-    return next((list(s.get("items", s)["enum"]) for s in own if "enum" in s.get("items", s)), keys)
+    return next((list(s.get("items", s)["enum"]) for s in schemas_of_key if "enum" in s.get("items", s)), keys)
 
 
 def _words(hint: Any) -> Iterator[Any]:

@@ -82,6 +82,6 @@ class Answer(ABC, Generic[M]):
 
 def _said(d: QueueDifference) -> dict[str, Any]:
     """A difference in JSON."""
-    said = asdict(d) | {"better": d.better or None}
-    del said["seems"]
-    return said
+    difference = asdict(d) | {"better": d.better or None}
+    del difference["seems"]
+    return difference

@@ -19,16 +19,16 @@ class Course:
         self.trial, self.tell, self.each, self.others, self.part = trial, tell, each, others, part
         #: The number of seeds, unless the answer needs more.
         self.seeds = trial.replications if trial.sure else min(LEAST, trial.replications)
-        expected = candidates * self.seeds * each + others
-        self.far = HowFar(tell, expected, 0, expected)
+        run_count = candidates * self.seeds * each + others
+        self.far = HowFar(tell, run_count, 0, run_count)
         #: CPU time of the runs of each candidate, by their label `queue`, seconds.
         self.cpu_s: dict[str, float] = {}
 
     def begin(self, runs: int) -> None:
         """Notes that so many runs begin, perhaps more than expected."""
-        more = self.far.done + runs - self.far.total
-        if more > 0:
-            self.far.total, self.far.work = self.far.total + more, self.far.work + more
+        further_runs = self.far.done + runs - self.far.total
+        if further_runs > 0:
+            self.far.total, self.far.work = self.far.total + further_runs, self.far.work + further_runs
 
     def ended(self, runs: int, results: _core.Results, *, counted: bool = True) -> None:
         """Notes that so many runs have ended, with these results. Stored runs cost no time. Runs that are not `counted`

@@ -64,7 +64,7 @@ def chosen(option: str, given: Sequence[str], known: Sequence[str], what: str) -
             nearest = get_close_matches(name, known, 1)
             hint = f"did you mean {nearest[0]!r}?" if nearest else f"{what} are {', '.join(known)}"
             raise LinkError(f"{option} = {','.join(given)}: there is no {name!r}; {hint}")
-    repeated = {n for n in given if list(given).count(n) > 1}
-    if repeated:
-        raise LinkError(f"{option} = {','.join(given)}: {sorted(repeated)[0]!r} is given twice")
+    repeated_names = {n for n in given if list(given).count(n) > 1}
+    if repeated_names:
+        raise LinkError(f"{option} = {','.join(given)}: {sorted(repeated_names)[0]!r} is given twice")
     return tuple(given)

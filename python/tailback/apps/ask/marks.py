@@ -11,8 +11,8 @@ from tailback import _core
 
 def of(control: str | Mapping[str, Any]) -> str:
     """`needs`, `answers` or `ignores`, for a congestion control of a scenario: its name, or a table with its kind."""
-    known = _core.control_facts(control if isinstance(control, str) else control["kind"])
-    return str(known["marks"]) if known else "answers"
+    control_facts = _core.control_facts(control if isinstance(control, str) else control["kind"])
+    return str(control_facts["marks"]) if control_facts else "answers"
 
 
 def has_ecn(asked: bool | None, controls: Mapping[str, str | Mapping[str, Any]]) -> bool:

@@ -72,18 +72,21 @@ class Ranking(Generic[M]):
         """Whether the order by significant differences and the order by means begin with the same discipline.
         Disciplines in `without` cannot be first."""
         ranked_queues = [p.queue for p in self.places if p.rank is not None]
-        mine = [d for d in self.differences if d.a in ranked_queues and d.b in ranked_queues]
-        means = {q: _balance(q, [d.seems for d in mine if q in (d.a, d.b)]) for q in self.values[self.measures[0].name]}
+        ranked_differences = [d for d in self.differences if d.a in ranked_queues and d.b in ranked_queues]
+        means = {
+            q: _balance(q, [d.seems for d in ranked_differences if q in (d.a, d.b)])
+            for q in self.values[self.measures[0].name]
+        }
         claims = [q for q in means if q in ranked_queues and q not in without]
         first = next((p.queue for p in self.places if p.queue in claims), None)
         return first == max(claims, key=means.__getitem__, default=None)
 
     def unbeaten(self, measure: str) -> list[str]:
         """Disciplines that no other one beats by this measure, in ranking order. Empty if there is no interval."""
-        mine = [d for d in self.differences if d.measure == measure]
-        beaten = {d.b if d.better == d.a else d.a for d in mine if d.better}
-        known = [q for q, v in self.values[measure].items() if not math.isnan(stats.mean(v))]
-        return [p.queue for p in self.places if p.queue in known and p.queue not in beaten] if beaten else []
+        measure_differences = [d for d in self.differences if d.measure == measure]
+        beaten = {d.b if d.better == d.a else d.a for d in measure_differences if d.better}
+        measured_queues = [q for q, v in self.values[measure].items() if not math.isnan(stats.mean(v))]
+        return [p.queue for p in self.places if p.queue in measured_queues and p.queue not in beaten] if beaten else []
 
 
 def rank(
@@ -102,8 +105,8 @@ def rank(
     differences_of = {
         q: [d for d in differences if q in (d.a, d.b) and {d.a, d.b} <= {q, *ranked_queues}] for q in queues
     }
-    one = max(map(len, seeds.values()), default=0) == 1
-    scores = {q: _balance(q, [d.seems if one else d.better for d in differences_of[q]]) for q in queues}
+    is_one_seed = max(map(len, seeds.values()), default=0) == 1
+    scores = {q: _balance(q, [d.seems if is_one_seed else d.better for d in differences_of[q]]) for q in queues}
     places = []
     for q in sorted(queues, key=lambda q: (q in beside, -scores[q])):
         place = None if q in beside else 1 + sum(scores[other] > scores[q] for other in ranked_queues)

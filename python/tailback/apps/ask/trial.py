@@ -40,7 +40,7 @@ class Trial:
 
 def not_failed(results: _core.Results) -> _core.Results:
     """The results, in which every run is finished. Raises `RunError` with the seed of a failed run."""
-    failed = results.failure
-    if failed is not None:
-        raise RunError(f"the run with seed {failed['seed']} failed: {failed['message']}")
+    failure = results.failure
+    if failure is not None:
+        raise RunError(f"the run with seed {failure['seed']} failed: {failure['message']}")
     return results

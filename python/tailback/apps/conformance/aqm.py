@@ -66,15 +66,17 @@ def _order(file: Path) -> tuple[list[int], str]:
 
 def _one(file: Path, kind: str, seed: int) -> Guideline:
     # A user's own discipline has the buffer of its code.
-    own = queues.own(kind)
-    queue = f'"{own}"' if own else f'{{ kind = "{kind}", buffer = "{_BUFFER}" }}'
+    own_queue = queues.own(kind)
+    queue = f'"{own_queue}"' if own_queue else f'{{ kind = "{kind}", buffer = "{_BUFFER}" }}'
     overrides = [f"link.bottleneck.queue={queue}", f"seed={seed}"]
     if re.search(r"^reverse_queue.*100 packets", file.read_text(encoding="utf-8"), re.MULTILINE):
         overrides.append(f"link.bottleneck.reverse_queue={queue}")
     result = run(load_scenario(file, overrides))
     link_row = next(row for row in result.links.rows() if row["name"] == "bottleneck")
-    long = {g["name"] for g in load_scenario(file).spec["flows"] if (g["transport"], g["traffic"]) == ("tcp", "bulk")}
-    goodputs = [row["goodput_bps"] for row in result.flows.rows() if row["group"] in long]
+    bulk_groups = {
+        g["name"] for g in load_scenario(file).spec["flows"] if (g["transport"], g["traffic"]) == ("tcp", "bulk")
+    }
+    goodputs = [row["goodput_bps"] for row in result.flows.rows() if row["group"] in bulk_groups]
     section, _, name = file.stem.partition("-")
     return Guideline(
         section,

@@ -65,9 +65,9 @@ def parse(text: str) -> list[Turn]:
     try:
         return [Turn(**step) for step in _core.read_dialogue(text)]
     except _core.DialogueFault as e:
-        line, word, what = e.args
+        line, word, fault = e.args
         line_text = text.splitlines()[line - 1].strip() if text.strip() else ""
-        raise DialogueError(f"step {line}, {line_text!r}: " + (f"{word!r}: {what}" if word else what)) from None
+        raise DialogueError(f"step {line}, {line_text!r}: " + (f"{word!r}: {fault}" if word else fault)) from None
 
 
 def evaluate(value: Sum, of: Callable[[str], float]) -> float:

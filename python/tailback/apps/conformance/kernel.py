@@ -76,8 +76,8 @@ def on_kernel(control: str, names: Sequence[str], files: Sequence[str]) -> list[
     words = [sys.executable, "-m", "tailback.apps.conformance.kernel"]
     process = subprocess.run(words, input=request, capture_output=True, text=True, check=False)
     if process.returncode:
-        why = process.stderr.strip().rsplit("\n", 1)[-1] or f"it ended with status {process.returncode}"
-        raise NoKernel(f"this kernel cannot be tried: {why}; `tailback doctor` says what is missing")
+        failure = process.stderr.strip().rsplit("\n", 1)[-1] or f"it ended with status {process.returncode}"
+        raise NoKernel(f"this kernel cannot be tried: {failure}; `tailback doctor` says what is missing")
     rows: list[dict[str, Any]] = json.loads(process.stdout)
     return rows
 
@@ -263,9 +263,9 @@ class KernelSender:
         for segment_number in range(segments_before + 1, segments_before + 1 + math.ceil(heard.payload / PAYLOAD)):
             is_again = segment_number in self._once
             self._once.add(segment_number)
-            at = now - self._begin
+            at_ns = now - self._begin
             size = min(heard.payload, PAYLOAD)
-            self._sent.append(SentSegment(at, segment_number, is_again, heard.flags, heard.ecn, heard.stamp, size))
+            self._sent.append(SentSegment(at_ns, segment_number, is_again, heard.flags, heard.ecn, heard.stamp, size))
 
     def write(self, segments: int | None, more: int = 0) -> None:
         self._forever |= segments is None
@@ -300,8 +300,8 @@ class KernelSender:
 
     def give(self, answer: GivenAck) -> None:
         blocks = [(self._first + (a - 1) * PAYLOAD, self._first + b * PAYLOAD) for a, b in answer.reports]
-        now = (time.monotonic_ns() - self._begin) // 1_000_000 + 2
-        stamps = (now, answer.echo or 0) if self._stamps else None
+        now_ms = (time.monotonic_ns() - self._begin) // 1_000_000 + 2
+        stamps = (now_ms, answer.echo or 0) if self._stamps else None
         window = {} if answer.window is None else {"window": answer.window}
         self._say(answer.acked * PAYLOAD + answer.more, answer.flags | {"ack"}, stamps, blocks=blocks, **window)
 
@@ -314,8 +314,8 @@ class KernelSender:
                 return
 
     def take(self) -> list[SentSegment]:
-        sent, self._sent = self._sent, []
-        return sent
+        sent_segments, self._sent = self._sent, []
+        return sent_segments
 
     def state(self) -> Mapping[str, float]:
         info = tcp_info.read(self._socket)

@@ -57,8 +57,8 @@ class OurSender:
             self._now += 1_000_000
             self._core.advance(self._now)
             syns += self._core.take()
-        first, syn = syns[0], syns[-1]
-        self._syn_gap = (syn.at - first.at) / 1e9 / lost_syns if lost_syns else math.nan
+        first_syn, syn = syns[0], syns[-1]
+        self._syn_gap = (syn.at - first_syn.at) / 1e9 / lost_syns if lost_syns else math.nan
         self._now = syn.at + opening_ns
         self._core.advance(self._now)
         asks = {"ece", "cwr"} <= set(syn.flags)
@@ -75,8 +75,8 @@ class OurSender:
     def give(self, answer: GivenAck) -> None:
         reports = [(1 + (a - 1) * PAYLOAD, 1 + b * PAYLOAD) for a, b in answer.reports]
         stamps = None if answer.echo is None else (self._now, answer.echo)
-        acked = 1 + answer.acked * PAYLOAD + answer.more
-        self._core.receive(["ack", *sorted(answer.flags)], acked, reports, stamps, answer.window)
+        acked_bytes = 1 + answer.acked * PAYLOAD + answer.more
+        self._core.receive(["ack", *sorted(answer.flags)], acked_bytes, reports, stamps, answer.window)
 
     def advance(self, until_ns: int) -> None:
         self._now = self._begin + until_ns
@@ -105,5 +105,5 @@ class OurSender:
         fields = dict(self._core.read())
         fields["syn_gap"] = self._syn_gap
         fields["outstanding"] = fields.get("outstanding", 0.0) / PAYLOAD
-        info = self._core.info()
-        return fields | {name: float(info[name]) for name in INFO}
+        tcp_info = self._core.info()
+        return fields | {name: float(tcp_info[name]) for name in INFO}

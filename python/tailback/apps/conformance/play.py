@@ -109,16 +109,16 @@ class Player:
         end = self.now_ns + max(self.subject.slack_ns, int(self.subject.slack_share * quiet))
         while len(self.unseen) < least and self.now_ns < end:
             self.pass_to(min(end, self.now_ns + 1_000_000))
-        seen, self.unseen = self.unseen, []
-        return seen
+        unseen_segments, self.unseen = self.unseen, []
+        return unseen_segments
 
     def value(self, name: str) -> float:
         if name in self.kept:
             return self.kept[name]
         state = self.subject.state()
         if name not in state:
-            known = ", ".join(sorted({*state, *self.kept} - {*STATES}))
-            raise NoState(name, known)
+            known_names = ", ".join(sorted({*state, *self.kept} - {*STATES}))
+            raise NoState(name, known_names)
         return state[name]
 
 
@@ -172,9 +172,9 @@ def _sends(player: Player, step: Turn) -> None:
     if [s.number for s in segments] != list(step.segments):
         raise NotKept(f"it sent {_shown(segments)}")
     for s in segments:
-        on = {s.ecn, "cwr" if "cwr" in s.flags else "no-cwr"}
-        if missing := [m for m in step.words if m not in on]:
-            raise NotKept(f"segment {s.number} has {', '.join(sorted(on))}, and not {missing[0]}")
+        words_true = {s.ecn, "cwr" if "cwr" in s.flags else "no-cwr"}
+        if missing := [m for m in step.words if m not in words_true]:
+            raise NotKept(f"segment {s.number} has {', '.join(sorted(words_true))}, and not {missing[0]}")
         if step.count is not None and s.payload != step.count:
             raise NotKept(f"segment {s.number} has {s.payload} B")
 
@@ -193,8 +193,8 @@ def _again(player: Player, step: Turn) -> None:
 
 def _state(player: Player, step: Turn) -> None:
     value, wanted_value = evaluate(step.left, player.value), evaluate(step.value, player.value)
-    within = evaluate(step.tolerance, player.value) + _ROUNDING * max(1.0, abs(wanted_value))
-    low, high = wanted_value - within, wanted_value + within
+    tolerance = evaluate(step.tolerance, player.value) + _ROUNDING * max(1.0, abs(wanted_value))
+    low, high = wanted_value - tolerance, wanted_value + tolerance
     if player.subject.whole and step.name in ("cwnd", "ssthresh", "snd_cwnd"):
         low = math.floor(low + _ROUNDING) if math.isfinite(low) else low
     operator = step.words[0]
@@ -267,8 +267,13 @@ def _shown(seen: Sequence[SentSegment]) -> str:
         return "nothing"
     runs: list[list[SentSegment]] = []
     for s in seen:
-        last = runs[-1][-1] if runs else None
-        if last and last.number + 1 == s.number and last.at_ns == s.at_ns and last.again == s.again:
+        last_segment = runs[-1][-1] if runs else None
+        if (
+            last_segment
+            and last_segment.number + 1 == s.number
+            and last_segment.at_ns == s.at_ns
+            and last_segment.again == s.again
+        ):
             runs[-1].append(s)
         else:
             runs.append([s])

@@ -135,9 +135,9 @@ class PlayedPath:
 
     def _through_line(self, at_ns: int) -> int | None:
         """The time at which a segment leaves the line; None if it is lost."""
-        packet_ns, room, bucket, _, every = self.way
+        packet_ns, room, bucket, _, drop_interval = self.way
         self.come += 1
-        if every and self.come % every == 0:
+        if drop_interval and self.come % drop_interval == 0:
             return None
         free_ns = max(self.busy_ns, at_ns)
         most = bucket - 1 if bucket is not None else room
@@ -152,5 +152,5 @@ class PlayedPath:
         return self._coming[0][0] if self._coming else None
 
     def answer(self) -> GivenAck:
-        _, _, s, marked = heapq.heappop(self._coming)
-        return self.far.arrive(s, marked)
+        _, _, s, is_marked = heapq.heappop(self._coming)
+        return self.far.arrive(s, is_marked)

@@ -100,6 +100,6 @@ def on_simulator(
         if why := spared(line, facts(control, like)):
             verdicts.append(LineVerdict(line, SKIPPED, why))
             continue
-        found = try_line(line, ours(line, control, **(change or {})), accurate(control, like))
-        verdicts.append(LineVerdict(line, FAILS if found else HOLDS, found))
+        failure = try_line(line, ours(line, control, **(change or {})), accurate(control, like))
+        verdicts.append(LineVerdict(line, FAILS if failure else HOLDS, failure))
     return verdicts

@@ -68,8 +68,8 @@ def not_asked(line: Dialogue, way: Way) -> str:
         return "its ACKs report by SACK"
     if way.key == "variant" and own_settings.get("loss") == "rack":
         return "RACK needs SACK (RFC 8985 section 3.1)"
-    stamped = way.linux and way.key != "timestamps"
-    return line.table.not_with_stamps if stamped else ""
+    has_stamps = way.linux and way.key != "timestamps"
+    return line.table.not_with_stamps if has_stamps else ""
 
 
 def try_ways(lines: Iterable[Dialogue], control: str) -> list[dict[str, LineVerdict]]:
@@ -84,9 +84,9 @@ def try_ways(lines: Iterable[Dialogue], control: str) -> list[dict[str, LineVerd
 def _try(line: Dialogue, way: Way, control: str) -> LineVerdict:
     if why := not_asked(line, way):
         return LineVerdict(line, SKIPPED, why)
-    over: Mapping[str, Any] = presupposed(line) if way.linux else {}
+    overrides: Mapping[str, Any] = presupposed(line) if way.linux else {}
     subject = OurSender(
-        {**over, "congestion": control, **line.table.tcp}, line.table.lost_syns, base=way.settings(control)
+        {**overrides, "congestion": control, **line.table.tcp}, line.table.lost_syns, base=way.settings(control)
     )
     failure = try_line(line, subject, accurate(control))
     if failure and way.linux and line.table.kernel.differs:

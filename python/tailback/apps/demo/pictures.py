@@ -85,8 +85,8 @@ class Picture:
 
     def each(self, values: Mapping[str, float], unit: str) -> str:
         """`124 packets behind drop-tail, 14.2 behind CoDel`"""
-        parts = [f"{_number(v)} behind {TITLES[q]}" for q, v in values.items()]
-        return ", ".join([parts[0].replace(" ", f" {unit} ", 1), *parts[1:]])
+        texts = [f"{_number(v)} behind {TITLES[q]}" for q, v in values.items()]
+        return ", ".join([texts[0].replace(" ", f" {unit} ", 1), *texts[1:]])
 
 
 def _number(value: float) -> str:
@@ -97,8 +97,8 @@ def _number(value: float) -> str:
 def _queue(p: Picture, results: Any) -> Seen:
     curves = []
     for q in p.queues:
-        recorded = results.series.where(queue=q)
-        curves.append((TITLES[q], recorded["time_s"], recorded["value"]))
+        queue_series = results.series.where(queue=q)
+        curves.append((TITLES[q], queue_series["time_s"], queue_series["value"]))
     links = {q: p.link(results, q) for q in p.queues}
     return Seen(
         title="Mean queue: " + p.each({q: row["mean_queue_packets"] for q, row in links.items()}, "packets"),
@@ -146,8 +146,8 @@ def _delay(p: Picture, results: Any) -> Seen:
     curves = []
     for q in p.queues:
         intervals = results.intervals.where(queue=q, group="call")
-        received = np.nan_to_num(intervals["received_packets"]).astype(int)
-        curves.append((q, TITLES[q], np.repeat(intervals["delay_mean_s"], received)))
+        received_packets = np.nan_to_num(intervals["received_packets"]).astype(int)
+        curves.append((q, TITLES[q], np.repeat(intervals["delay_mean_s"], received_packets)))
     call = {q: results.datagrams.where(queue=q, group="call")[0] for q in p.queues}
     unloaded_s = _core.parse_time(tomllib.loads(p.text)["flows"]["call"]["rtt"]) / 2
     return Seen(

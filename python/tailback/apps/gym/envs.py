@@ -49,8 +49,8 @@ class SteppedEnv(gymnasium.Env[SeenNumbers, Any]):
         return np.frombuffer(observation, np.float32), shown(self.task, facts)
 
     def step(self, action: Any) -> tuple[SeenNumbers, float, bool, bool, dict[str, Any]]:
-        observation, reward, over, facts = self._run.step(numbers(action, self._shape))
-        return np.frombuffer(observation, np.float32), reward, False, over, shown(self.task, facts)
+        observation, reward, is_over, facts = self._run.step(numbers(action, self._shape))
+        return np.frombuffer(observation, np.float32), reward, False, is_over, shown(self.task, facts)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(NOT_COPIED)

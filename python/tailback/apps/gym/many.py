@@ -52,9 +52,9 @@ class SteppedVectorEnv(VectorEnv[Any, Any, Any]):
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         if seed is not None:
-            first = None if isinstance(seed, Iterable) else check.seed(seed)
+            first_seed = None if isinstance(seed, Iterable) else check.seed(seed)
             one_each: list[Any] = list(seed) if isinstance(seed, Iterable) else []
-            seeds = [first + i for i in range(self.num_envs)] if first is not None else one_each
+            seeds = [first_seed + i for i in range(self.num_envs)] if first_seed is not None else one_each
             if len(seeds) != self.num_envs:
                 raise ValueError(f"{len(seeds)} seeds are given for {self.num_envs} environments")
             seeds = [None if s is None else check.seed(s) for s in seeds]

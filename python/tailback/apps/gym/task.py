@@ -54,9 +54,9 @@ class SteeredTask:
 
     def beginning(self, rng: np.random.Generator, options: dict[str, Any] | None = None) -> tuple[int, int]:
         """Draws the scenario and the seed of the next run; `options` may give the scenario's number."""
-        drawn = int(rng.integers(len(self.scenarios)))
+        drawn_index = int(rng.integers(len(self.scenarios)))
         options = options or {}
-        scenario_index = options.get("scenario", drawn)
+        scenario_index = options.get("scenario", drawn_index)
         if options.keys() - {"scenario"}:
             raise ValueError(f'options = {given.shown(options)}; give {{"scenario": NUMBER}}, or nothing')
         if (
@@ -122,8 +122,8 @@ def numbers(action: Any, shape: tuple[int, ...]) -> list[float]:
             return array.tolist()  # type: ignore[no-any-return]
     except (TypeError, ValueError):
         pass
-    wanted = "1 number" if shape == (1,) else f"{shape[0]} numbers"
-    raise ValueError(f"an action is a list of {wanted}, not {action!r}")
+    expectation = "1 number" if shape == (1,) else f"{shape[0]} numbers"
+    raise ValueError(f"an action is a list of {expectation}, not {action!r}")
 
 
 def line(rate: str, rtt_ms: float, queue: dict[str, Any], flows: dict[str, Any], seconds: int) -> dict[str, Any]:

@@ -47,9 +47,15 @@ def axis(text: str) -> GridAxis:
 
 def with_engine(state: State, tour: dict[str, Any] | None) -> str:
     """The text of a file in which every value can be changed."""
-    listed = [tours.shown(tours.find(p.stem)) for p in tours.files()] if tour is None else [tour]
+    tours_shown = [tours.shown(tours.find(p.stem)) for p in tours.files()] if tour is None else [tour]
     inside, files = _with_files(state)
-    hello = {"state": inside.as_dict(), "tours": listed, "version": _core.__version__, "tour": tour, "files": files}
+    hello = {
+        "state": inside.as_dict(),
+        "tours": tours_shown,
+        "version": _core.__version__,
+        "tour": tour,
+        "files": files,
+    }
     return page.live(_title(state, tour), hello)
 
 
@@ -97,8 +103,12 @@ def changed(state: State, changes: Sequence[str]) -> State:
     name = watched(state.document)
     text = json.dumps(state.document)
     document = explicit(json.loads(_core.load(text, "json", "the exported scenario", list(changes)).json))
-    beside = state.beside
+    other_queue = state.beside
     buffer = document["link"][name]["queue"].get("buffer")
-    if beside is not None and "buffer" in beside and any(c.startswith(f"link.{name}.queue.buffer=") for c in changes):
-        beside = {**beside, "buffer": buffer}
-    return State(document, beside)
+    if (
+        other_queue is not None
+        and "buffer" in other_queue
+        and any(c.startswith(f"link.{name}.queue.buffer=") for c in changes)
+    ):
+        other_queue = {**other_queue, "buffer": buffer}
+    return State(document, other_queue)

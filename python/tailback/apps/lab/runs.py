@@ -82,8 +82,8 @@ class Latest:
 def _answers(order: LabOrder, second: ThreadPoolExecutor) -> Iterator[bytes | None]:
     """The frames of an order, each None if it was stopped."""
     if order.first and order.mode == "full":
-        coarse, full = (order.state.asked(mode)[0].seconds for mode in MODES)
-        if coarse < full:
+        coarse, full_s = (order.state.asked(mode)[0].seconds for mode in MODES)
+        if coarse < full_s:
             yield made_of(replace(order, mode="coarse"), second)
     yield made_of(order, second)
 

@@ -81,5 +81,5 @@ def with_buffer_of(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[
     """The second queue. The second queue gets the buffer of the first queue if it has a buffer and none is given."""
     kind = str(second.get("kind"))
     takes = any(p["name"] == "buffer" for m in describe(kind) if m["family"] == "queue" for p in m["parameters"])
-    same = {"buffer": first["buffer"]} if takes and "buffer" in first and "buffer" not in second else {}
-    return {**second, **same}
+    buffer_key = {"buffer": first["buffer"]} if takes and "buffer" in first and "buffer" not in second else {}
+    return {**second, **buffer_key}

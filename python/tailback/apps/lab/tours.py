@@ -88,8 +88,8 @@ class Tour(Table, frozen=True):
     @property
     def state(self) -> State:
         """The state with which the tour begins."""
-        beside = {"kind": self.beside} if isinstance(self.beside, str) else self.beside
-        return State(self.scenario, beside)
+        other_queue = {"kind": self.beside} if isinstance(self.beside, str) else self.beside
+        return State(self.scenario, other_queue)
 
 
 @dataclass(frozen=True)

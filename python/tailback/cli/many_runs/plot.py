@@ -18,9 +18,9 @@ def _inches(_ctx: click.Context, param: click.Parameter, value: str | None) -> f
     if not value:
         return 0.0
     units = {"in": 1.0, "mm": 1 / 25.4, "cm": 1 / 2.54, "pt": 1 / 72.27}
-    number, factor = next(((value[: -len(u)], f) for u, f in units.items() if value.endswith(u)), ("", 0.0))
+    number_text, factor = next(((value[: -len(u)], f) for u, f in units.items() if value.endswith(u)), ("", 0.0))
     try:
-        inches = float(number) * factor
+        inches = float(number_text) * factor
     except ValueError:
         inches = 0.0
     if not 2.0 <= inches <= 30.0:
@@ -109,8 +109,8 @@ def _drawn(folder: Path, what: str | None, where: dict[str, str], asked: dict[st
     folder_path = results_folder(str(folder))
     results: Any = _core.read_results(folder_path)
     if not what:
-        recorded = any("queue" in piece["probe"] for piece in pieces(results, "series", ["probe"]))
-        what = "queue" if recorded else "goodput"
+        queue_is_recorded = any("queue" in piece["probe"] for piece in pieces(results, "series", ["probe"]))
+        what = "queue" if queue_is_recorded else "goodput"
     axes, form, by_axis, against = (asked[k] for k in ("axes", "form", "by", "against"))
     if not plots.is_metric(what):
         if axes or by_axis or against:
@@ -120,8 +120,8 @@ def _drawn(folder: Path, what: str | None, where: dict[str, str], asked: dict[st
         if form in ("curves", "map", "box"):
             raise click.UsageError(f"--as {form} draws a TABLE.COLUMN, such as links.utilisation, not {what}")
         return plots.plot(_with_scenario(results, folder_path), what, cdf=form == "cdf", **where), what, folder_path
-    wanted = {"curves": 1, "map": 2, "box": 0, "cdf": 0}.get(form or "", len(axes))
-    if len(axes) != wanted or len(axes) > 2:
+    axis_count = {"curves": 1, "map": 2, "box": 0, "cdf": 0}.get(form or "", len(axes))
+    if len(axes) != axis_count or len(axes) > 2:
         raise click.BadParameter(
             "one axis makes curves, two a map; boxes and distributions take no axis", param_hint="--over"
         )

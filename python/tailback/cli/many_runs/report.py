@@ -55,8 +55,10 @@ def report(
     """
     if Path(folder).is_file():
         if across is not None or columns or figures or (other is None) is (out is None):
-            how = f"write `tailback report {folder} DIR` to set it beside the runs of DIR, or --out DIR to run its line"
-            raise click.UsageError(f"{folder} is a file; {how}")
+            remedy = (
+                f"write `tailback report {folder} DIR` to set it beside the runs of DIR, or --out DIR to run its line"
+            )
+            raise click.UsageError(f"{folder} is a file; {remedy}")
         click.echo(_beside(folder, other or _line_of(folder, str(out)), as_json))
         return
     if out is not None:
@@ -138,9 +140,15 @@ def _differences(folder: str, other: str, columns: tuple[str, ...], as_json: boo
         raise click.UsageError(str(e)) from e
     setting = between(Path(folder), Path(other))
     if as_json:
-        counted = dict(zip(("both", "a", "b"), runs, strict=True))
+        run_counts = dict(zip(("both", "a", "b"), runs, strict=True))
         differences = [d.as_dict() for d in row_differences]
-        document = {"a": folder, "b": other, "setting": setting.as_dict(), "runs": counted, "differences": differences}
+        document = {
+            "a": folder,
+            "b": other,
+            "setting": setting.as_dict(),
+            "runs": run_counts,
+            "differences": differences,
+        }
         return json_text(document)
     settings = setting.lines(terminal_width())
     return "\n".join([*settings, *([""] if settings else []), text(row_differences, folder, other, runs=runs)])

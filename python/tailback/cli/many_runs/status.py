@@ -23,9 +23,9 @@ def status(dir: str, as_json: bool) -> None:
     from tailback import _core
     from tailback.core.text.json_text import json_text
 
-    where = os.path.join(dir, "runs") if os.path.isfile(os.path.join(dir, "runs", "manifest.json")) else dir
-    state = _core.status(where)
-    if not state["runs"] and not state["in_use_by"] and not os.path.isfile(os.path.join(where, "manifest.json")):
+    folder = os.path.join(dir, "runs") if os.path.isfile(os.path.join(dir, "runs", "manifest.json")) else dir
+    state = _core.status(folder)
+    if not state["runs"] and not state["in_use_by"] and not os.path.isfile(os.path.join(folder, "manifest.json")):
         from tailback.cli.source import no_results
 
         raise click.UsageError(no_results(dir))

@@ -134,8 +134,10 @@ def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
     _say(made, results, where, how["shard"], how["as_json"])
     if results.failure is not None:
         f = results.failure
-        left = leave(made.plan(), results, where) if how["check_laws"] and not how["shard"] else ""
-        raise Failure(f"{results.report['failed']} runs failed, the first with seed {f['seed']}: {f['message']}{left}")
+        sentence = leave(made.plan(), results, where) if how["check_laws"] and not how["shard"] else ""
+        raise Failure(
+            f"{results.report['failed']} runs failed, the first with seed {f['seed']}: {f['message']}{sentence}"
+        )
 
 
 def _say(made: Any, results: Any, where: Path, shard: tuple[int, int] | None, as_json: bool) -> None:
@@ -151,8 +153,8 @@ def _say(made: Any, results: Any, where: Path, shard: tuple[int, int] | None, as
         points = {"points": [asdict(p) for p in ends]} if ends else {}
         click.echo(json_text({"name": made.name, "dir": str(where), **report, **points}))
         return
-    runs, reused = report.get("done", 0), report.get("reused", 0)
-    counts = f"{runs} runs" + (f", {reused} of them stored before" if reused else "")
+    runs, reused_runs = report.get("done", 0), report.get("reused", 0)
+    counts = f"{runs} runs" + (f", {reused_runs} of them stored before" if reused_runs else "")
     if shard is not None:
         i, n = shard
         click.echo(f"shard {i} of {n}: {counts}; stored in {where}")

@@ -183,8 +183,8 @@ class _Status:
         if not sys.stderr.isatty() or time.monotonic() - self.shown < 0.2:
             return
         self.shown = time.monotonic()
-        of = f"run {self.number + 1} of {self.runs}, " if self.runs > 1 else ""
-        line = f"{of}{state['time_s']:.0f} of {self.duration:g} s, {_state_text(state)}"
+        run_text = f"run {self.number + 1} of {self.runs}, " if self.runs > 1 else ""
+        line = f"{run_text}{state['time_s']:.0f} of {self.duration:g} s, {_state_text(state)}"
         click.echo(f"\r\x1b[K{line}", err=True, nl=False)
 
 

@@ -138,9 +138,9 @@ def _on_simulator(control: str, like: str | None, lines: Sequence[Dialogue]) -> 
     from tailback.apps.conformance.dialogue import DialogueError
     from tailback.apps.conformance.run import on_simulator
 
-    own = ":" in control
-    name = control if own else _known(control, "CONTROL")
-    similar = _known(like, "--like") if like else "any" if own else name
+    is_own = ":" in control
+    name = control if is_own else _known(control, "CONTROL")
+    similar = _known(like, "--like") if like else "any" if is_own else name
     try:
         return [v.as_dict() for v in on_simulator(lines, name, similar)]
     except (_core.ScenarioError, DialogueError):
@@ -187,8 +187,8 @@ def _show(verdicts: Sequence[dict[str, Any]], subject: str, as_json: bool) -> No
     click.echo(f"\n{subject}:")
     for title, of_all in (("rules for every congestion control", True), ("rules of its own algorithm", False)):
         results = [v["result"] for v in verdicts if v["for_all"] == of_all]
-        numbers = ", ".join(f"{results.count(word)} {_WORDS[word]}" for word in counts if word in results)
-        click.echo(f"  {title}: {numbers or 'none asked; --like NAME asks those of another control'}")
+        counts_text = ", ".join(f"{results.count(word)} {_WORDS[word]}" for word in counts if word in results)
+        click.echo(f"  {title}: {counts_text or 'none asked; --like NAME asks those of another control'}")
 
 
 def _show_settings(lines: Sequence[Dialogue], control: str, as_json: bool) -> None:
@@ -213,8 +213,8 @@ def _show_settings(lines: Sequence[Dialogue], control: str, as_json: bool) -> No
         counts = {way.name: [row[way.name].word for row in by_line] for way in WAYS}
         click.echo(f"\n{name}:")
         for way, words in counts.items():
-            numbers = ", ".join(f"{words.count(word)} {_WORDS[word]}" for word in _WORDS if word in words)
-            click.echo(f"  {way}: {numbers}")
+            counts_text = ", ".join(f"{words.count(word)} {_WORDS[word]}" for word in _WORDS if word in words)
+            click.echo(f"  {way}: {counts_text}")
     if failures:
         raise Failure(f"{len(failures)} of {sum(map(len, by_line))} lines do not hold")
 
@@ -227,8 +227,8 @@ def _show_guidelines(queue: str, as_json: bool) -> None:
     from tailback.core.text.terminal import columns
     from tailback.runs.result import RunError
 
-    own = queues.own(queue)
-    models = [own] if own else _core.models_meant("queue", queue)
+    own_queue = queues.own(queue)
+    models = [own_queue] if own_queue else _core.models_meant("queue", queue)
     if len(models) != 1:
         raise click.BadParameter(
             f"there is no discipline {queue!r}; `tailback describe` lists them, and one of your own is FILE.py:CLASS",

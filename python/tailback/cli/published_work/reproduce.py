@@ -81,8 +81,8 @@ def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
             result_text += f"; reference {verdict.reference}"
         body += textwrap.wrap(result_text, width - len(indent))
         if verdict.words:
-            again = f"{ANEW}, the source: {verdict.words}; by the first rule {verdict.first}"
-            body += textwrap.wrap(again, width - len(indent))
+            anew_text = f"{ANEW}, the source: {verdict.words}; by the first rule {verdict.first}"
+            body += textwrap.wrap(anew_text, width - len(indent))
         if verdict.chosen:
             body += textwrap.wrap(f"rests on a reading chosen after a look: {verdict.chosen}", width - len(indent))
         if verdict.part:
@@ -180,8 +180,8 @@ def reproduce(
             reports = []
             for name in [what] if what is not None else studies.known():
                 study, chosen = choose(name, _replacements(replaced))
-                where = Path(out or f"out/{study.id}") if what is not None else Path(out or "out/all") / study.id
-                reports.append(_shard(study, chosen, repeat, where, shard, as_json))
+                out_folder = Path(out or f"out/{study.id}") if what is not None else Path(out or "out/all") / study.id
+                reports.append(_shard(study, chosen, repeat, out_folder, shard, as_json))
             if as_json:
                 click.echo(json_text({"shard": shard, "studies": reports}))
             else:
@@ -259,9 +259,9 @@ def _all(how: Repeat, out: Path, as_json: bool) -> None:
 
 def _written(r: Reproduction) -> list[Path]:
     """The files of a reproduction: its runs, figures and tables, and its page."""
-    parts = [*(f for s in r.sections for x in s["figures"] for f in x["files"])]
-    parts += [x["file"] for s in r.sections for x in s["tables"]]
-    return [*r.stored_in, *(r.out / p for p in parts), r.out / "study.json", r.report]
+    figure_files = [*(f for s in r.sections for x in s["figures"] for f in x["files"])]
+    figure_files += [x["file"] for s in r.sections for x in s["tables"]]
+    return [*r.stored_in, *(r.out / p for p in figure_files), r.out / "study.json", r.report]
 
 
 def _fail_of(found: list[Reproduction]) -> None:

@@ -94,8 +94,8 @@ def _on_kernel(file: Path, include: Path | None, captures: Path, beside: bool = 
 def _beside(file: Path, include: Path | None, captures: Path) -> Beside:
     from tailback.apps.conformance.packetdrill import run
 
-    ours = run.on_simulator(file, include, captures, beside=True)
-    return run.compare(ours, _on_kernel(file, include, captures, beside=True))
+    own_outcome = run.on_simulator(file, include, captures, beside=True)
+    return run.compare(own_outcome, _on_kernel(file, include, captures, beside=True))
 
 
 def _counts(found: Sequence[ScriptOutcome]) -> dict[str, int]:
@@ -156,8 +156,8 @@ def _details(v: ScriptOutcome, name: str = "") -> Iterator[str]:
 
 
 def _notes(found: Sequence[ScriptOutcome]) -> Iterator[str]:
-    played = (note for v in found if v.seen for note in v.notes)
-    for note in dict.fromkeys(played):
+    played_notes = (note for v in found if v.seen for note in v.notes)
+    for note in dict.fromkeys(played_notes):
         yield f"note: {note}"
 
 
@@ -208,7 +208,8 @@ def _table_beside(found: Sequence[Beside], counts: dict[str, int]) -> Iterator[s
     yield ""
     yield _sum(counts)
     sides: dict[str, Callable[[Beside], Any]] = {"tailback": lambda b: b.ours, "this kernel": lambda b: b.kernel}
-    for name, of in sides.items():
+    for name, outcome in sides.items():
         yield from (
-            note.replace("note:", f"note ({name}):", 1) for note in _notes([of(comparison) for comparison in found])
+            note.replace("note:", f"note ({name}):", 1)
+            for note in _notes([outcome(comparison) for comparison in found])
         )

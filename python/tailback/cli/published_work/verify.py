@@ -58,8 +58,8 @@ def verify(bundle: str, only: tuple[str, ...], sample: int | None, seed: int, jo
         raise Failure(f"{n} difference{'s' if n > 1 else ''}: the bundle does not hold what its scenarios give")
     if not as_json:
         runs = sum(f["runs"] for f in document["studies"])
-        of = f" of {sum(f['of'] for f in document['studies'])}" if sample else ""
-        click.echo(f"verified: no difference in {runs}{of} runs of {len(document['studies'])} studies")
+        of_text = f" of {sum(f['of'] for f in document['studies'])}" if sample else ""
+        click.echo(f"verified: no difference in {runs}{of_text} runs of {len(document['studies'])} studies")
 
 
 def _verify(folder: Path, only: tuple[str, ...], sample: Any, jobs: int, quiet: bool) -> dict[str, Any]:
@@ -91,14 +91,18 @@ def _verify(folder: Path, only: tuple[str, ...], sample: Any, jobs: int, quiet: 
         if only and p.study not in only:
             continue
         with ProgressLine() as progress:
-            how = Repeat(jobs=jobs, progress=progress, announce=progress.announce)
-            study_result = checks.verify(folder, p, how) if sample is None else checks.look(folder, p, sample, how)
+            repeat = Repeat(jobs=jobs, progress=progress, announce=progress.announce)
+            study_result = (
+                checks.verify(folder, p, repeat) if sample is None else checks.look(folder, p, sample, repeat)
+            )
         studies_found.append(study_result)
-        same = "no difference" if not study_result.differences else f"{len(study_result.differences)} differences"
+        outcome_text = (
+            "no difference" if not study_result.differences else f"{len(study_result.differences)} differences"
+        )
         runs = f"{study_result.runs} of {study_result.of} runs" if sample else f"{study_result.runs} runs"
         say(
             f"{study_result.study}: {runs}, {study_result.verdicts} verdicts and {study_result.files} files made "
-            f"again: {same}"
+            f"again: {outcome_text}"
         )
         for line in study_result.differences:
             say(f"  {line}")

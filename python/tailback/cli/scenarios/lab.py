@@ -74,8 +74,8 @@ def lab(
         if tour is not None:
             from tailback.apps.lab import tours
 
-            named = tours.find(tour)
-            state, tour_page = named.state, tours.shown(named)
+            named_tour = tours.find(tour)
+            state, tour_page = named_tour.state, tours.shown(named_tour)
         else:
             state, tour_page = state_of(file, overrides, beside), None
         state.documents()
@@ -125,8 +125,8 @@ def state_of(file: str | None, overrides: tuple[str, ...], beside: str | None) -
         return State(document)
     # A name or a table, as --set takes it.
     name = watched(document)
-    other = read(file or start, [*overrides, "record={}", f"link.{name}.queue={beside}"])
-    queue = explicit(json.loads(other.json))["link"][name]["queue"]
+    other_scenario = read(file or start, [*overrides, "record={}", f"link.{name}.queue={beside}"])
+    queue = explicit(json.loads(other_scenario.json))["link"][name]["queue"]
     return State(document, with_buffer_of(document["link"][name]["queue"], queue))
 
 
@@ -143,8 +143,8 @@ def _write(
             click.echo(f"\r{done} of {total} pairs of values", err=True, nl=done == total)
 
     if tour is not None:
-        named = tours.find(tour)
-        text = export.with_engine(named.state, tours.shown(named))
+        named_tour = tours.find(tour)
+        text = export.with_engine(named_tour.state, tours.shown(named_tour))
     elif axes:
         chosen = [export.axis(a) for a in axes]
         text = export.with_runs(state_of(file, overrides, beside), chosen, told)

@@ -65,8 +65,8 @@ def run(
         click.echo(result.summary())
     if result.store_error is not None:
         # The computed results have been shown, and the results that were stored before are still there.
-        why = os_message(result.store_error)
-        raise Failure(f"results cannot be stored in {out}: {why}" if out else why)
+        failure = os_message(result.store_error)
+        raise Failure(f"results cannot be stored in {out}: {failure}" if out else failure)
     if out and not as_json:
         click.echo(f"\nstored in {os.path.relpath(out) if not os.path.isabs(out) else out}")
 

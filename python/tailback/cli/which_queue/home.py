@@ -130,5 +130,5 @@ def _ask(about: dict[str, Any], trial: Trial) -> Any:
     from tailback.apps.ask.home.answer import answer
     from tailback.apps.ask.home.line import question
 
-    queues, mine = questions.queues(about.pop("queues")), about.pop("mine")
-    return answer(question(**questions.given(about)), queues or None, trial, mine)
+    queues, present_queue = questions.queues(about.pop("queues")), about.pop("mine")
+    return answer(question(**questions.given(about)), queues or None, trial, present_queue)

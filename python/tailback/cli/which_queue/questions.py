@@ -76,9 +76,9 @@ def answer(
     so_far: list[Any] = []
 
     def hear(found: Any) -> None:
-        first = not so_far
+        is_first = not so_far
         so_far[:] = [found]
-        if first and not as_json and trial.replications > 1:
+        if is_first and not as_json and trial.replications > 1:
             _first(found)
 
     options.check_seeds(trial.seed, trial.replications)
@@ -167,8 +167,8 @@ def _pasted(text: str, before: Sequence[Any]) -> list[dict[str, Any]]:
 
     try:
         reading = readers.pasted(text)
-        taken = [str(q.get("name", q.get("kind"))) if isinstance(q, dict) else str(q) for q in before]
-        tables, notes = readers.candidates(reading, taken)
+        names_taken = [str(q.get("name", q.get("kind"))) if isinstance(q, dict) else str(q) for q in before]
+        tables, notes = readers.candidates(reading, names_taken)
     except ReadError as e:
         raise LinkError(f"queue: {e}") from e
     for sentence in filter(None, (". ".join(notes), readers.remarks(reading))):

@@ -102,9 +102,9 @@ def averaged() -> Mapping[str, tuple[str, ...]]:
 
 def column(table: str, name: str) -> ColumnRow:
     """A column of a table. A column that is not declared has its name as title."""
-    declared = tables()[table].columns.get(name) if table in tables() else None
+    declared_column = tables()[table].columns.get(name) if table in tables() else None
     words = name.replace("_", " ")
-    return declared or ColumnRow(name, quantity=words, title=words, short=words)
+    return declared_column or ColumnRow(name, quantity=words, title=words, short=words)
 
 
 def joined(title: str, thing: str, word: str = "of") -> str:

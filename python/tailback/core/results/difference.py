@@ -151,9 +151,9 @@ def compare_points(results: Any, axis: str, against: str, columns: Iterable[str]
     base = {place(r): r["run"] for r in runs if str(r[axis]) == against}
     points: Points = {}
     for r in runs:
-        value, at = str(r[axis]), place(r)
-        if value != against and at in base:
-            points.setdefault((*at[0], f"{value} minus {against}"), []).append((base[at], r["run"]))
+        value, point_place = str(r[axis]), place(r)
+        if value != against and point_place in base:
+            points.setdefault((*point_place[0], f"{value} minus {against}"), []).append((base[point_place], r["run"]))
     return _all_tables(results, results, points, list(columns))
 
 

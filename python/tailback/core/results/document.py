@@ -27,9 +27,9 @@ def parts(result: Any) -> Iterator[str]:
     if len(result.results.runs) != 1:
         yield json_text(document(result))
         return
-    before, tail = json_text(_without_flows(result)).split(_NO_FLOWS)
+    head, tail = json_text(_without_flows(result)).split(_NO_FLOWS)
     columns = [*FLOW_KEYS, *(n for n in flows.columns if n not in (*PLAN, *FLOW_KEYS))]
-    yield before + _NO_FLOWS[:-1]
+    yield head + _NO_FLOWS[:-1]
     for at in range(0, len(flows), AT_ONCE):
         yield (", " if at else "") + flows[at : at + AT_ONCE].json_rows(columns)[1:-1]
     yield "]" + tail

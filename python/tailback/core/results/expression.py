@@ -224,8 +224,8 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
 def combine(sign: str, a: Any, b: Any) -> Any:
     """Applies an operator to two values of each run; a division by zero gives NaN."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        combined = _OPERATORS[sign](a, b)
-    return np.where(np.isfinite(combined), combined, np.nan)
+        result = _OPERATORS[sign](a, b)
+    return np.where(np.isfinite(result), result, np.nan)
 
 
 def leaves(node: Node) -> list[ColumnRows]:
@@ -243,8 +243,8 @@ def is_signed(node: Node) -> bool:
 def unit(node: Node, units: Mapping[tuple[str, str], str]) -> str:
     """The unit of the result; `units` are those of the columns. Empty for a ratio of values with the same unit."""
     if isinstance(node, ColumnRows):
-        stored = units[node.table, node.column]
-        return "%" if column(node.table, node.column).share else "" if stored == "1" else stored
+        stored_unit = units[node.table, node.column]
+        return "%" if column(node.table, node.column).share else "" if stored_unit == "1" else stored_unit
     if not isinstance(node, Applied):
         return ""
     inner_units = [unit(part, units) for part in node.parts]
@@ -269,9 +269,9 @@ def words(node: Node) -> str:
         labels = ", ".join(value for _, value in node.where)
         if node.column == GOODPUT and labels:
             return f"goodput of {labels}"
-        called = column(node.table, node.column).title
+        title = column(node.table, node.column).title
         link = "at" if node.table in ("links", "link_intervals") else "of"
-        return joined(called, labels, link) if labels else called
+        return joined(title, labels, link) if labels else title
     if not isinstance(node, Applied):
         return f"{node:g}"
     if node.name in FUNCTIONS:

@@ -26,5 +26,5 @@ def frame(name: str, columns: Iterable[Named]) -> _core.Table:
 def _stored(name: str, unit: str, doc: str, values: Sequence[object]) -> tuple[str, str, str, str, object]:
     if any(isinstance(v, str) for v in values):
         return name, unit, doc, "text", ["" if v is None else str(v) for v in values]
-    numbers = [math.nan if v is None else float(v) for v in values]  # type: ignore[arg-type]
-    return name, unit, doc, "real", struct.pack(f"<{len(numbers)}d", *numbers)
+    floats = [math.nan if v is None else float(v) for v in values]  # type: ignore[arg-type]
+    return name, unit, doc, "real", struct.pack(f"<{len(floats)}d", *floats)

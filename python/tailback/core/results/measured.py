@@ -77,8 +77,8 @@ class ByRun:
 
     def values(self) -> np.ndarray:
         """The values of all runs that count."""
-        counted = [v[self.runs.counted] for v in self.rows.values()]
-        return np.concatenate(counted) if counted else np.empty(0)
+        counted_values = [v[self.runs.counted] for v in self.rows.values()]
+        return np.concatenate(counted_values) if counted_values else np.empty(0)
 
     def points(self, labels: Sequence[str]) -> dict[tuple[Name, Name], tuple[float, float, int]]:
         """Mean, half of the 95 % interval and the number of runs by row and by the values of these labels."""
@@ -108,11 +108,11 @@ class ByRun:
             raise ExpressionError(f'there is no axis "{axis}"; axes are {", ".join(runs.labels) or "none"}')
         if label not in set(runs.values[axis]):
             raise ExpressionError(missing(axis, label, runs.values[axis]))
-        others = [runs.values[n] for n in runs.labels if n != axis]
-        places = [(*(c[i] for c in others), int(runs.seed[i])) for i in range(len(runs))]
+        other_labels = [runs.values[n] for n in runs.labels if n != axis]
+        places = [(*(c[i] for c in other_labels), int(runs.seed[i])) for i in range(len(runs))]
         base = {places[i]: i for i in np.flatnonzero(runs.values[axis] == label)}
-        paired = np.asarray([base.get(p, -1) for p in places])
-        rows = {n: np.where(paired >= 0, combine("/", v, v[paired]), np.nan) for n, v in self.rows.items()}
+        paired_rows = np.asarray([base.get(p, -1) for p in places])
+        rows = {n: np.where(paired_rows >= 0, combine("/", v, v[paired_rows]), np.nan) for n, v in self.rows.items()}
         return ByRun(runs, rows, f"{self.title}, over that of {axis} {label}", "", self.signed)
 
 
@@ -316,6 +316,6 @@ def all_values(results: Any, text: str, where: Mapping[str, str]) -> tuple[ByRun
     runs_of_name = by_run.named(runs.labels)
     for i, (_, at) in enumerate(runs_of_name):
         point[at] = i
-    of = point[run_numbers]
-    by_point = {name: x[of == i] for i, (name, _) in enumerate(runs_of_name)}
+    point_of_value = point[run_numbers]
+    by_point = {name: x[point_of_value == i] for i, (name, _) in enumerate(runs_of_name)}
     return by_run, {name: v for name, v in by_point.items() if len(v)}

@@ -84,15 +84,15 @@ def _metrics(points: Mapping[float, Mapping[str, float]], segment: int) -> Itera
         if changed_fields := _changed(_own_fields(probe_values), last_own_fields):
             yield t, {"name": "tailback_tcp:metrics_updated", "data": changed_fields}
         if (state_now := _state(probe_values)) and state_now != state:
-            old = {"old": state} if state else {}
-            yield t, {"name": "quic:congestion_state_updated", "data": {**old, "new": state_now}}
+            old_state = {"old": state} if state else {}
+            yield t, {"name": "quic:congestion_state_updated", "data": {**old_state, "new": state_now}}
             state = state_now
 
 
 def _changed(fields: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
-    changed = {name: value for name, value in fields.items() if said.get(name) != value}
-    said |= changed
-    return changed
+    changed_fields = {name: value for name, value in fields.items() if said.get(name) != value}
+    said |= changed_fields
+    return changed_fields
 
 
 def _fields(values: Mapping[str, float], segment: int) -> dict[str, Any]:
@@ -127,5 +127,5 @@ def _state(values: Mapping[str, float]) -> str:
 
 
 def _logged(row: Mapping[str, Any]) -> dict[str, Any]:
-    data = {"link": row["link"], "sequence": row["sequence"], "bytes": row["bytes"], "reason": row["reason"]}
-    return {"name": f"tailback_tcp:{_LOGGED[row['event']]}", "data": data}
+    event_data = {"link": row["link"], "sequence": row["sequence"], "bytes": row["bytes"], "reason": row["reason"]}
+    return {"name": f"tailback_tcp:{_LOGGED[row['event']]}", "data": event_data}

@@ -42,8 +42,8 @@ def shown(unit: str, values: Iterable[float]) -> UnitShown:
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
     # The largest value decides, unless only a few values are as large.
     largest = float(np.quantile(sizes, 0.95)) if sizes.size else 1.0
-    fitting = [(f, p) for f, p in _PREFIXES if least <= f <= most]
-    factor, prefix = next(((f, p) for f, p in fitting if largest >= f * 0.9995), fitting[-1])
+    fitting_prefixes = [(f, p) for f, p in _PREFIXES if least <= f <= most]
+    factor, prefix = next(((f, p) for f, p in fitting_prefixes if largest >= f * 0.9995), fitting_prefixes[-1])
     return UnitShown(f"{prefix}{sign}", 1.0 / factor if factor <= 1 else 10.0 ** -round(math.log10(factor)))
 
 

@@ -23,8 +23,8 @@ def folder_of(results: Any) -> Path | None:
 
 def declared(results: Any, table: str) -> Any:
     """The table without rows: columns, units and meanings."""
-    where = folder_of(results)
-    path = where / f"{table}.parquet" if where else None
+    folder = folder_of(results)
+    path = folder / f"{table}.parquet" if folder else None
     if path is not None and path.is_file():
         return _core.parquet_columns(path)
     return getattr(results, table)[:0]
@@ -32,8 +32,8 @@ def declared(results: Any, table: str) -> Any:
 
 def pieces(results: Any, table: str, columns: Sequence[str]) -> Iterator[Piece]:
     """These columns of a table, row group by row group."""
-    where = folder_of(results)
-    path = where / f"{table}.parquet" if where else None
+    folder = folder_of(results)
+    path = folder / f"{table}.parquet" if folder else None
     if path is not None and path.is_file():
         for group in _core.RowGroups(path, list(columns)):
             yield {name: group[name] for name in columns if name in group}

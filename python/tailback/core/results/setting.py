@@ -57,8 +57,8 @@ class SettingDifference:
         if self.builds:
             sentences.append("a and b were made by different builds of the program, which may compute differently")
         for d in self.keys[:MOST]:
-            where = "" if d.points == self.points else f" at {d.points} of {self.points} points"
-            sentences.append(f"{d.key}: a has {_shown(d.a)}, b {_shown(d.b)}{where}")
+            points_text = "" if d.points == self.points else f" at {d.points} of {self.points} points"
+            sentences.append(f"{d.key}: a has {_shown(d.a)}, b {_shown(d.b)}{points_text}")
         if len(self.keys) > MOST:
             sentences.append(f"and {len(self.keys) - MOST} more keys")
         if not sentences:
@@ -175,5 +175,5 @@ def _shown(value: Any) -> str:
 
 
 def _few(names: Sequence[str]) -> str:
-    shown = "; ".join(names[:3])
-    return f"{shown}; and {len(names) - 3} more points" if len(names) > 3 else shown
+    shown_names = "; ".join(names[:3])
+    return f"{shown_names}; and {len(names) - 3} more points" if len(names) > 3 else shown_names

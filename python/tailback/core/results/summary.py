@@ -51,13 +51,13 @@ def text(result: Any, width: int | None = None) -> str:
     rows_of = {t.name: averages(getattr(r, t.name), t.keys, has_several) for t in for_people() if t.in_terminal}
     rows_of["links"] = [link for link in rows_of["links"] if link["arrived_packets"] or "." not in link["name"]]
     if has_several and alike(*(rows_of[name] for name in _ALWAYS)):
-        why = "the replications are all alike: nothing in this scenario is drawn at random"
-        lines[head_lines:] = textwrap.wrap(why, max(width, 20))
+        remark = "the replications are all alike: nothing in this scenario is drawn at random"
+        lines[head_lines:] = textwrap.wrap(remark, max(width, 20))
         lines.append('--set \'flows.NAME.start={ kind = "uniform", to = "1s" }\' starts flows at random')
     for name, rows in rows_of.items():
         if name == COMPLETIONS and rows:
-            rows, left = _of_all(rows, set(r.groups.to_list("group")))
-            lines += left
+            rows, rows_left = _of_all(rows, set(r.groups.to_list("group")))
+            lines += rows_left
         if rows or name in _ALWAYS:
             lines += ["", *_table(tables()[name], rows, has_several, width)]
     return "\n".join(lines)
@@ -140,8 +140,8 @@ def scale(unit: str, values: Sequence[float], places: int = 6) -> tuple[str, Cal
         factor = 0.01
     elif unit in ("bit/s", "s"):
         # Seconds get no prefix for larger units, and bits a second no prefix for smaller ones.
-        fitting = [(f, p) for f, p in _PREFIXES if (f <= 1 if unit == "s" else f >= 1)]
-        factor, prefix = next(((f, p) for f, p in fitting if largest >= f), (1.0, ""))
+        fitting_prefixes = [(f, p) for f, p in _PREFIXES if (f <= 1 if unit == "s" else f >= 1)]
+        factor, prefix = next(((f, p) for f, p in fitting_prefixes if largest >= f), (1.0, ""))
         name = f"{prefix}{'bps' if unit == 'bit/s' else 's'}"
 
     decimals_shown = min(places, decimals([largest / factor]))

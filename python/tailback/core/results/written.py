@@ -65,8 +65,8 @@ class MeansTable:
 
     def _markdown(self) -> str:
         titles = [_marked(t) for t in self._titles()]
-        under = ["---"] * len(self.heads) + ["---:"] * len(self.columns)
-        rows = [titles, under, *([_marked(c) for c in row] for row in self._cells(" ± "))]
+        rule_cells = ["---"] * len(self.heads) + ["---:"] * len(self.columns)
+        rows = [titles, rule_cells, *([_marked(c) for c in row] for row in self._cells(" ± "))]
         return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
     def _csv(self) -> str:
@@ -86,9 +86,9 @@ class MeansTable:
 
 
 def _written(c: ShownColumn, plus_minus: str) -> list[str]:
-    scaled = [(m * c.unit.factor, h * c.unit.factor) for m, h in c.values]
-    most = decimals([m for m, _ in scaled])
-    return [as_cell(m, h, most).joined(plus_minus) if math.isfinite(m) else "" for m, h in scaled]
+    scaled_values = [(m * c.unit.factor, h * c.unit.factor) for m, h in c.values]
+    most = decimals([m for m, _ in scaled_values])
+    return [as_cell(m, h, most).joined(plus_minus) if math.isfinite(m) else "" for m, h in scaled_values]
 
 
 def _stacked(text: str, side: str) -> str:
@@ -96,8 +96,8 @@ def _stacked(text: str, side: str) -> str:
     lines = textwrap.wrap(text, HEAD, break_long_words=False, break_on_hyphens=False) or [""]
     if len(lines) == 1:
         return _escaped(text)
-    stacked = r" \\ ".join(map(_escaped, lines))
-    return rf"\shortstack[{side}]{{{stacked}}}"
+    stacked_lines = r" \\ ".join(map(_escaped, lines))
+    return rf"\shortstack[{side}]{{{stacked_lines}}}"
 
 
 def _escaped(text: str) -> str:
@@ -143,10 +143,10 @@ def table_of(
     ranked_names = sorted(names, key=lambda k: [order[n][x] for n, x in zip(varying_labels, k[0], strict=True)])
     columns = []
     for m, means in zip(measures, points, strict=True):
-        alone = next(iter(means))[0] if means and len({row for row, _ in means}) == 1 else None
+        only_row = next(iter(means))[0] if means and len({row for row, _ in means}) == 1 else None
         cell_values = []
         for point, row in ranked_names:
-            absent = means.get((alone, point), _ABSENT) if alone is not None else _ABSENT
+            absent = means.get((only_row, point), _ABSENT) if only_row is not None else _ABSENT
             cell_values.append(means.get((row, point), absent))
         unit = shown(m.unit, [v[0] for v in cell_values])
         columns.append(ShownColumn(m.title, unit, [(v[0], v[1]) for v in cell_values]))

@@ -141,8 +141,8 @@ class ControlGiven:
         return {"kind": self.kind, **self.params}
 
     def __repr__(self) -> str:
-        given = ", ".join([repr(self.kind), *(f"{k}={v!r}" for k, v in self.params.items())])
-        return f"{self.made_by}({given})"
+        arguments = ", ".join([repr(self.kind), *(f"{k}={v!r}" for k, v in self.params.items())])
+        return f"{self.made_by}({arguments})"
 
 
 class CongestionGiven(ControlGiven):
@@ -328,8 +328,8 @@ def _params(called: str, control: type, kind: Kind) -> Iterator[tuple[str, str, 
     except (ValueError, TypeError):
         return
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    first = parameters[0] if parameters else None
-    if first is None or first.kind not in (*positional, inspect.Parameter.VAR_POSITIONAL):
+    first_parameter = parameters[0] if parameters else None
+    if first_parameter is None or first_parameter.kind not in (*positional, inspect.Parameter.VAR_POSITIONAL):
         argument, what = kind.first
         raise refused(
             f"{called} takes no argument for {what}", f"write `def __init__(self, {argument}, ...)`", kind.key
@@ -343,9 +343,9 @@ def _params(called: str, control: type, kind: Kind) -> Iterator[tuple[str, str, 
             continue
         if p.kind == inspect.Parameter.POSITIONAL_ONLY or p.name == "kind":
             raise refused(f"{called}: its parameter {p.name} cannot be given by name", "rename it")
-        of, default = _kind(called, p, hints.get(p.name))
+        kind_of_default, default = _kind(called, p, hints.get(p.name))
         default_text = "no default" if default == "" else f"default {default}"
-        yield p.name, of, default, f"A parameter of {called.rpartition('.')[2]}: {default_text}."
+        yield p.name, kind_of_default, default, f"A parameter of {called.rpartition('.')[2]}: {default_text}."
 
 
 def _kind(called: str, p: inspect.Parameter, hint: Any) -> tuple[str, str]:
@@ -415,15 +415,17 @@ def named_in(text: str) -> list[tuple[str, str, Kind]]:
         return []
     keys = (*(kind.key for kind in KINDS), "queue", "kind", "values")
     lines = [line for line in text.splitlines() if any(key in line for key in keys)]
-    found = [(m["path"], m["name"], _asked(m)) for line in lines for m in NAMED.finditer(line.partition(" #")[0])]
-    return list(dict.fromkeys(found))
+    controls_named = [
+        (m["path"], m["name"], _asked(m)) for line in lines for m in NAMED.finditer(line.partition(" #")[0])
+    ]
+    return list(dict.fromkeys(controls_named))
 
 
 def _asked(match: re.Match[str]) -> Kind:
     """The kind of control by the nearest key before a name on its line; a congestion control if there is no such
     key."""
-    before = match.string[: match.start()]
-    return max(KINDS, key=lambda kind: before.rfind(kind.key))
+    text_before = match.string[: match.start()]
+    return max(KINDS, key=lambda kind: text_before.rfind(kind.key))
 
 
 def register_named(texts: Iterable[str], near: Iterable[Path] = ()) -> None:
@@ -453,8 +455,8 @@ def stand_ins(text: str, kind: str) -> None:
     probes = {p: "" for value in _values(document, "probes") if isinstance(value, list) for p in value}
     for (family, name), settings in parameters.items():
         kinds = [(k, _KINDS[type(v)], "none", "Given.") for k, v in settings.items() if type(v) in _KINDS]
-        own = [(p, unit, "recorded") for p, unit in probes.items() if isinstance(p, str)]
-        _core.register_control(family.family, name, None, "A class that is not available.", kinds, own)
+        own_probes = [(p, unit, "recorded") for p, unit in probes.items() if isinstance(p, str)]
+        _core.register_control(family.family, name, None, "A class that is not available.", kinds, own_probes)
 
 
 def files_given(text: str, named: Mapping[str, Iterable[str]]) -> set[str]:
@@ -480,6 +482,6 @@ def _values(document: Any, key: str) -> Iterator[Any]:
 
 def named(key: str, value: Any) -> Any:
     """The value of a key of a scenario; a class of controls by its name."""
-    asked = {kind.key: kind for kind in KINDS}
-    kind = kind_of(value, asked.get(key)) if isinstance(value, type) and key in (*asked, "kind") else None
+    kind_of_key = {kind.key: kind for kind in KINDS}
+    kind = kind_of(value, kind_of_key.get(key)) if isinstance(value, type) and key in (*kind_of_key, "kind") else None
     return value if kind is None else register(value, kind=kind)

@@ -59,8 +59,8 @@ def found(name: Path, beside: Path = Path()) -> Path:
     # Unlike the methods of `Path`, these accept a name of any length.
     if installed_path is None or os.path.exists(path) or not os.path.isfile(installed_path):
         return path
-    where = "this folder" if beside == Path() else str(beside)
-    print(plain(f"{name} is not in {where}; this is the installed {installed_path}"), file=sys.stderr)
+    place = "this folder" if beside == Path() else str(beside)
+    print(plain(f"{name} is not in {place}; this is the installed {installed_path}"), file=sys.stderr)
     return installed_path
 
 

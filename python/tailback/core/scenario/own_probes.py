@@ -11,8 +11,11 @@ from tailback.core.scenario import queues
 def own_units(scenarios: Iterable[_core.Scenario]) -> dict[str, str]:
     """Units of the probes of users' queues, controls and stacks in these scenarios, if their classes are available. A
     probe has no unit if two classes give it different ones."""
-    known = list(scenarios)
-    classes = [*queues.named_by(known).values(), *(c for scenario in known for c in scenario.controls.values())]
+    scenarios_read = list(scenarios)
+    classes = [
+        *queues.named_by(scenarios_read).values(),
+        *(c for scenario in scenarios_read for c in scenario.controls.values()),
+    ]
     units_of: dict[str, set[str]] = {}
     for own_class in classes:
         probes = getattr(own_class, "probes", {})

@@ -53,5 +53,5 @@ def short(name: str) -> str:
 
 def named_by(scenarios: Iterable[_core.Scenario]) -> dict[str, Maker]:
     """The makers of the classes that these scenarios name, if they are available."""
-    named = {name for scenario in scenarios for name in scenario.queue_classes}
-    return {name: _KNOWN[name] for name in sorted(named) if name in _KNOWN}
+    queue_classes = {name for scenario in scenarios for name in scenario.queue_classes}
+    return {name: _KNOWN[name] for name in sorted(queue_classes) if name in _KNOWN}

@@ -71,8 +71,8 @@ def _of_path(path: str, name: str | None) -> tuple[str, Kind, str]:
     except OSError as e:
         # The Rust reader would read the pipe a second time, and wait.
         if Path(path).is_fifo():
-            why = e.strerror or str(e)
-            raise _refused(label, "", "", f"the pipe cannot be read: {why}", "write a scenario into it") from None
+            reason = e.strerror or str(e)
+            raise _refused(label, "", "", f"the pipe cannot be read: {reason}", "write a scenario into it") from None
     except UnicodeDecodeError as e:
         problem = f"what the pipe gives is not UTF-8 text at byte {e.start}"
         raise _refused(label, "", "", problem, "write a scenario, which is TOML, into it") from None
@@ -124,8 +124,8 @@ def _error(name: str, path: str, value: Any) -> Exception:
     problem = f"{path} is {'the Python class' if is_class else 'a Python'} {type_name}, which no scenario can hold"
     hint = "a class of your own can be the queue of a link only: queue=Class" if is_class or callable(value) else ""
     if path.endswith("congestion"):
-        own = "one of your own is a class with on_ack and on_congestion"
-        remedy = f"give the name of a congestion control, such as 'cubic', or a dict with `kind`; {own}"
+        remark = "one of your own is a class with on_ack and on_congestion"
+        remedy = f"give the name of a congestion control, such as 'cubic', or a dict with `kind`; {remark}"
     else:
         remedy = f"give a number, a text, a list or a dict; {hint}".rstrip("; ")
     return _refused(name, path, type_name, problem, remedy)
@@ -196,8 +196,8 @@ def read(
     texts = list(overrides)
     if code:
         _find(text, kind, texts)
-    own = code and any(".py:" in t for t in (_peek(Path(text)) if kind == "path" else text, *texts))
-    return _core.load(text, kind, label, texts, classes or own or hasattr(source, "document"))
+    has_own_class = code and any(".py:" in t for t in (_peek(Path(text)) if kind == "path" else text, *texts))
+    return _core.load(text, kind, label, texts, classes or has_own_class or hasattr(source, "document"))
 
 
 def find_classes(source: Source, overrides: Iterable[str], near: Iterable[Path] = ()) -> None:
@@ -209,8 +209,8 @@ def find_classes(source: Source, overrides: Iterable[str], near: Iterable[Path] 
 
 def _find(text: str, kind: Kind, overrides: Iterable[str], near: Iterable[Path] = ()) -> None:
     path = Path(text) if kind == "path" else None
-    beside = [path.parent] if path else []
-    controls.register_named([text if path is None else _peek(path), *overrides], [*beside, *near])
+    folders = [path.parent] if path else []
+    controls.register_named([text if path is None else _peek(path), *overrides], [*folders, *near])
 
 
 def stored(path: Path) -> _core.Scenario:

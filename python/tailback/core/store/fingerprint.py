@@ -52,9 +52,9 @@ def _of(things: Mapping[str, tuple[str, Any]]) -> str:
     import hashlib
 
     h = hashlib.sha256()
-    for name, (described, value) in sorted(things.items()):
+    for name, (description, value) in sorted(things.items()):
         h.update(f"\n{name}:".encode())
-        _eat(h, value, described)
+        _eat(h, value, description)
     return h.hexdigest()[:32]
 
 

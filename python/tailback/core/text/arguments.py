@@ -155,9 +155,9 @@ def _one(node: ast.expr, names: Mapping[str, Any]) -> Test | None:
         words = [ast.literal_eval(x) for x in elements]
         return lambda value: None if isinstance(value, str) and value in words else ("", value, expectation)
     if head in _LISTS or head == "tuple":
-        each = [_test(x, names) for x in elements if not (isinstance(x, ast.Constant) and x.value is ...)]
-        fixed = head == "tuple" and len(each) == len(elements)
-        return lambda value: _of_list(value, each, fixed, expectation)
+        element_tests = [_test(x, names) for x in elements if not (isinstance(x, ast.Constant) and x.value is ...)]
+        has_fixed_length = head == "tuple" and len(element_tests) == len(elements)
+        return lambda value: _of_list(value, element_tests, has_fixed_length, expectation)
     if head in ("Mapping", "dict"):
         entry = _test(elements[1], names) if len(elements) == 2 else None
         return lambda value: _of_dict(value, entry, expectation)

@@ -90,9 +90,9 @@ def _fill(
         level += step
         for link, n in users.items():
             room[link] -= n * step
-        full = {link for link in users if room[link] == 0}
+        full_links = {link for link in users if room[link] == 0}
         for name in list(open_flows):
-            if demands[name] == level or not full.isdisjoint(flows[name].links):
+            if demands[name] == level or not full_links.isdisjoint(flows[name].links):
                 rates[name] = level
                 open_flows.discard(name)
     return rates

@@ -58,9 +58,9 @@ def mean_gap(p: float, wait: bool) -> float:
     unsignalled_share, gap, n = 1.0, 0.0, 0
     while unsignalled_share > 0:
         gap, n = gap + unsignalled_share, n + 1
-        left = (2 if wait else 1) - n * p
+        packets_left = (2 if wait else 1) - n * p
         if n * p >= (1 if wait else 0):
-            unsignalled_share *= 1 - min(1.0, p / left) if left > 0 else 0.0
+            unsignalled_share *= 1 - min(1.0, p / packets_left) if packets_left > 0 else 0.0
     return gap
 
 
@@ -159,5 +159,5 @@ def red_equilibrium(flows: int, packets_per_s: float, rtt_s: float, ramp: Ramp, 
         "beyond" if is_beyond else "ramp" if low_average < ramp.max_threshold else "gentle"
     )
     # Beyond the ramp the flows need more signals than the ramp gives; the square-root law gives the number.
-    signalled = min(1.0, 3 / (2 * acked * window**2)) if is_beyond else ramp.signalled(low_average)
-    return Equilibrium(int(flows), region, low_average, signalled, window, rtt, low_average / packets_per_s)
+    signalled_share = min(1.0, 3 / (2 * acked * window**2)) if is_beyond else ramp.signalled(low_average)
+    return Equilibrium(int(flows), region, low_average, signalled_share, window, rtt, low_average / packets_per_s)

@@ -213,8 +213,8 @@ def measured_text(findings: Sequence[Finding], most: int = 4) -> str:
 
 def first_parts(text: str, most: int = 2) -> str:
     """The beginning of a measured text, for a line that only mentions it."""
-    parts = text.split("; ")
-    return "; ".join(parts[:most]) + ("; …" if len(parts) > most else "")
+    texts = text.split("; ")
+    return "; ".join(texts[:most]) + ("; …" if len(texts) > most else "")
 
 
 def kinds(verdicts: Sequence[Verdict]) -> dict[str, Counts]:
@@ -240,6 +240,6 @@ PLURAL = {
 def count(verdicts: Sequence[Verdict]) -> Counts:
     """The number of gated rows for each outcome, of rows that are only compared, and of gated rows that were read
     anew."""
-    gated = [v for v in verdicts if v.gate]
-    by_outcome = {x: sum(v.outcome == x for v in gated) for x in (YES, LEANS, NO, OPEN)}
-    return {**by_outcome, COMPARED: len(verdicts) - len(gated), ANEW: sum(v.anew for v in gated)}
+    gate_verdicts = [v for v in verdicts if v.gate]
+    by_outcome = {x: sum(v.outcome == x for v in gate_verdicts) for x in (YES, LEANS, NO, OPEN)}
+    return {**by_outcome, COMPARED: len(verdicts) - len(gate_verdicts), ANEW: sum(v.anew for v in gate_verdicts)}

@@ -181,8 +181,8 @@ class _Tried:
         self.share_seeds = MORE_SHARE_SEEDS if self.unsteady else SHARE_SEEDS
         self.other_shares = [share for share in line.shares if share != line.share or not line.asked_share]
         one_way_share = times.one_way.duration_s / times.duration_s
-        others = len(self.other_shares) * self.share_seeds
-        self.course = course or Course(trial, tell, len(candidates), others=others, part=one_way_share)
+        other_runs = len(self.other_shares) * self.share_seeds
+        self.course = course or Course(trial, tell, len(candidates), others=other_runs, part=one_way_share)
 
     @property
     def unsteady(self) -> bool:
@@ -202,16 +202,16 @@ class _Tried:
     def seeds(self, done: int, more: int) -> dict[str, list[HomeRun]]:
         """Runs so many further seeds of all candidates, after the first `done` seeds."""
         runs_of: dict[str, list[HomeRun]] = {}
-        for folder, mine in self._plans():
-            points = [(name, self.line.share) for name in mine]
-            seen = self._run(points, self.times, done, more, folder)
-            runs_of |= {name: runs for (name, _), runs in seen.items()}
+        for folder, points_of_plan in self._plans():
+            points = [(name, self.line.share) for name in points_of_plan]
+            runs_seen = self._run(points, self.times, done, more, folder)
+            runs_of |= {name: runs for (name, _), runs in runs_seen.items()}
         return runs_of
 
     def _plans(self) -> list[tuple[str, list[str]]]:
         """A folder of runs, and the candidates whose runs it has."""
-        own = [name for name, c in self.known.items() if c.maker is not None]
-        return [("", [name for name in self.known if name not in own]), *((name, [name]) for name in own)]
+        own_queues = [name for name, c in self.known.items() if c.maker is not None]
+        return [("", [name for name in self.known if name not in own_queues]), *((name, [name]) for name in own_queues)]
 
     def shares(self, name: str) -> dict[Share, list[HomeRun]]:
         """The runs of a candidate at the other shares of the line's rate."""
@@ -228,8 +228,8 @@ class _Tried:
 
     def _shares(self, name: str, shares: Sequence[Share], folder: str) -> dict[Share, list[HomeRun]]:
         points = [(name, share) for share in shares]
-        seen = self._run(points, self.times.one_way, 0, self.share_seeds, folder, counted=False)
-        return {share: runs for (_, share), runs in seen.items()}
+        runs_seen = self._run(points, self.times.one_way, 0, self.share_seeds, folder, counted=False)
+        return {share: runs for (_, share), runs in runs_seen.items()}
 
     def _run(
         self,
@@ -246,9 +246,9 @@ class _Tried:
         results = self._plan(points, times, more, self.trial.seed + done).execute(
             self._folder(folder), self.trial.jobs, self.course.far.under_way
         )
-        seen = measures.views(whole(not_failed(results)), self.line, times)
+        home_runs = measures.views(whole(not_failed(results)), self.line, times)
         self.course.ended(runs, results, counted=counted)
-        return {(name, share): seen[name, str(share)] for name, share in points}
+        return {(name, share): home_runs[name, str(share)] for name, share in points}
 
     def _plan(self, points: Sequence[tuple[str, Share]], times: Timeline, replications: int, seed: int) -> Plan:
         """Runs so many seeds of each point. On a varying line each seed has its own scenario, since the seed draws the
@@ -288,9 +288,9 @@ class _Tried:
     def _best(self, ranking: Ranking[HomeMeasure], seen: Mapping[str, Sequence[HomeRun]]) -> str:
         """The candidate to propose: the first in the order, unless another one is clearly better in latency and rate
         together."""
-        there = [p.queue for p in ranking.places if self.known[p.queue].kind]
-        best = there[0] if there else MODEM
-        for name in there[1:]:
+        shaped_queues = [p.queue for p in ranking.places if self.known[p.queue].kind]
+        best = shaped_queues[0] if shaped_queues else MODEM
+        for name in shaped_queues[1:]:
             mine, other = ([worth.of_run(run) for run in seen[one]] for one in (best, name))
             gain = stats.paired(mine, other)
             clear = gain.mean - gain.half_width > worth.MATTERS_S

@@ -66,8 +66,8 @@ class HomeCandidate:
             return None, None
         if self.follows:
             return {"kind": self.kind, **self.up}, {"kind": self.kind, **self.down}
-        both = ((share.up * line.up_bps, self.up), (share.down * line.down_bps, self.down))
-        up, down = (self._queue(line.framing, rate, own) for rate, own in both)
+        rates_and_parameters = ((share.up * line.up_bps, self.up), (share.down * line.down_bps, self.down))
+        up, down = (self._queue(line.framing, rate, own) for rate, own in rates_and_parameters)
         return up, down
 
     def _queue(self, framing: Framing, rate_bps: float, own: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,8 +106,8 @@ def chosen(
     """All candidates by name: the modem alone, the user's present queue, and the requested disciplines. Raises
     `LinkError`."""
     by_name = {MODEM: today(), **({} if mine is None else {mine.name: mine})}
-    for one in given if given is not None else DEFAULT:
-        entrant = today() if one == MODEM else candidate(one, line)
+    for queue in given if given is not None else DEFAULT:
+        entrant = today() if queue == MODEM else candidate(queue, line)
         if entrant.name in by_name and entrant.name != MODEM:
             raise LinkError(
                 f"queue = {entrant.name} is given twice; give one of the two another name: {{ kind = ..., name = ... }}"

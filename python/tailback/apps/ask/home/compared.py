@@ -51,8 +51,8 @@ class HomeComparison(Answer[HomeMeasure]):
     @property
     def settled(self) -> bool:
         """Whether more seeds would change neither the first place nor a grade."""
-        added = [self.graded(name) for name in self.runs]
-        grades = all(grade(e.mean - e.half_width) == grade(e.mean + e.half_width) for e in added)
+        added_latencies = [self.graded(name) for name in self.runs]
+        grades = all(grade(e.mean - e.half_width) == grade(e.mean + e.half_width) for e in added_latencies)
         return grades and self.ranking.first_is_clear([MODEM])
 
     def graded(self, name: str) -> stats.Mean:
@@ -73,8 +73,8 @@ class HomeComparison(Answer[HomeMeasure]):
     @property
     def nearest_share(self) -> Share:
         """The share in the table that is nearest to the chosen one."""
-        taken = self.line.share
-        return min(self.shares, key=lambda s: abs(s.down - taken.down) + abs(s.up - taken.up))
+        share = self.line.share
+        return min(self.shares, key=lambda s: abs(s.down - share.down) + abs(s.up - share.up))
 
     def setup(self, name: str) -> Setup | None:
         """The setup of the lines; None for the modem alone, and for a class without a declaration for Linux."""
@@ -82,13 +82,13 @@ class HomeComparison(Answer[HomeMeasure]):
 
     def lines(self, name: str) -> Lines | None:
         """The lines to paste on Linux."""
-        asked = self.setup(name)
-        return None if asked is None else lines(asked)
+        setup = self.setup(name)
+        return None if setup is None else lines(setup)
 
     def sqm(self, name: str) -> Sqm | None:
         """The block to paste on OpenWrt."""
-        asked = self.setup(name)
-        return None if asked is None else sqm(asked)
+        setup = self.setup(name)
+        return None if setup is None else sqm(setup)
 
     @checked
     def text(self, width: int | None = None) -> str:

@@ -68,11 +68,11 @@ def added(line: HomeLine, trial: Trial) -> tuple[float, float]:
     plan = Plan([({"queue": MODEM, "share": str(line.share)}, network)], SEEDS, trial.seed)
     results = whole(not_failed(plan.execute(None, trial.jobs)))
     ((_, runs),) = measures.views(results, line, times).items()
-    down, up = (stats.mean(run.added(name) for run in runs) for name in (phase.DOWN, phase.UP))
-    return down, up
+    down_s, up_s = (stats.mean(run.added(name) for run in runs) for name in (phase.DOWN, phase.UP))
+    return down_s, up_s
 
 
 def _times(line: HomeLine) -> Timeline:
-    long = timeline(line)
-    gaps = long.duration_s - sum(p.ends - p.begins for p in long.phases if p.down or p.up)
-    return timeline(line, gaps + max(LOADED_S, LEAST_LOADED_S) * len(long.loaded)).one_way
+    timeline_of_line = timeline(line)
+    gaps = timeline_of_line.duration_s - sum(p.ends - p.begins for p in timeline_of_line.phases if p.down or p.up)
+    return timeline(line, gaps + max(LOADED_S, LEAST_LOADED_S) * len(timeline_of_line.loaded)).one_way

@@ -116,10 +116,10 @@ class _Fluid:
 
     def step(self, now_s: float, rate: float) -> None:
         line_bps = max(self.way.line[max(bisect_right(self.times, now_s), 1) - 1][1], 1.0)
-        sent = rate if any(a <= now_s < b for a, b in self.way.loaded) else 0.0
-        passed = min(line_bps, sent + self.waits_bits / SAMPLE_S)
-        self.waits_bits = min(self.way.buffer_bits, max(0.0, self.waits_bits + (sent - line_bps) * SAMPLE_S))
-        self.passed_bits += passed * SAMPLE_S
+        sent_bps = rate if any(a <= now_s < b for a, b in self.way.loaded) else 0.0
+        passed_bps = min(line_bps, sent_bps + self.waits_bits / SAMPLE_S)
+        self.waits_bits = min(self.way.buffer_bits, max(0.0, self.waits_bits + (sent_bps - line_bps) * SAMPLE_S))
+        self.passed_bits += passed_bps * SAMPLE_S
         self.wait_s = self.waits_bits / line_bps
 
 

@@ -310,8 +310,8 @@ def _who(people: str | None, hosts: int | None, traffic: Sequence[str] | None, t
         kinds = tuple(kind for kind in TRAFFIC if kind in counts)
         hosts_of = behind.hosts_of_people(counts, kinds)
         return _Who(kinds, sum(counts.values()), hosts_of, max(transfers or 1, counts["bulk"]), counts.get("web", 0))
-    asked = chosen("traffic", traffic or DEFAULT_TRAFFIC, tuple(TRAFFIC), "kinds")
-    kinds = tuple(kind for kind in TRAFFIC if kind in asked)
+    kinds_asked = chosen("traffic", traffic or DEFAULT_TRAFFIC, tuple(TRAFFIC), "kinds")
+    kinds = tuple(kind for kind in TRAFFIC if kind in kinds_asked)
     if {"rrul", "rrul-be"} <= set(kinds):
         raise LinkError("traffic: rrul and rrul-be are the same transfers with and without marks; name one of them")
     if not any(kind in LOADS for kind in kinds):
@@ -341,8 +341,10 @@ def _buffers(modem: str | None, rates: _Rates) -> tuple[int, int]:
 def _policer(text: str, modem: str | None, varies: str | None) -> tuple[int, int]:
     """The burst of a policer, down and up, in bytes."""
     if modem is not None or varies is not None:
-        excluded = "modem" if modem is not None else "varies"
-        raise LinkError(f"policer = {text}: a policer stands in place of the modem's buffer; leave --{excluded} out")
+        excluded_option = "modem" if modem is not None else "varies"
+        raise LinkError(
+            f"policer = {text}: a policer stands in place of the modem's buffer; leave --{excluded_option} out"
+        )
     for part in _of_both("policer", text):
         if re.fullmatch(r"\d+\.?\d*", part):
             raise LinkError(f"policer = {text}: {part} has no unit; write {part}KB for what passes at once")
@@ -379,8 +381,8 @@ def _shares(text: str | None, limit: Router | None, rates: _Rates) -> Share:
 def _capped(share: Share, limit: Router | None, rates: _Rates) -> Share:
     if limit is None:
         return share
-    both = zip(share, (rates.down_bps, rates.up_bps), strict=True)
-    return Share(*(min(one, math.floor(1000 * limit.most_bps / rate) / 1000) for one, rate in both))
+    shares_and_rates = zip(share, (rates.down_bps, rates.up_bps), strict=True)
+    return Share(*(min(one, math.floor(1000 * limit.most_bps / rate) / 1000) for one, rate in shares_and_rates))
 
 
 def _whole(option: str, n: int, most: int, what: str) -> None:

@@ -56,9 +56,9 @@ def measured(text: str) -> Measured:
         raise LinkError(f"measured = {text}: it is empty; {_HINT}")
     rates = re.split(r"\s*/\s*(?=[\d.])", parts[0])
     if len(rates) != 2:
-        read = _read(statement)
-        if read is not None:
-            return read
+        measurement = _read(statement)
+        if measurement is not None:
+            return measurement
         raise LinkError(f"measured = {text}: {parts[0]!r} are not rates down/up; {_HINT}")
     down_bps, up_bps = (_rate(rate) for rate in rates)
     times: dict[str, tuple[bool, float]] = {}
@@ -73,8 +73,8 @@ def measured(text: str) -> Measured:
     if "idle" not in times:
         raise LinkError(f"measured = {text}: the round trip of the idle line is missing; {_HINT}")
     idle = times["idle"][1]
-    added = {way: _added(text, way, idle, times.get(way)) for way in ("down", "up")}
-    return Measured(down_bps, up_bps, idle, added["down"], added["up"])
+    added_s = {way: _added(text, way, idle, times.get(way)) for way in ("down", "up")}
+    return Measured(down_bps, up_bps, idle, added_s["down"], added_s["up"])
 
 
 def _read(text: str) -> Measured | None:
@@ -91,8 +91,8 @@ def _read(text: str) -> Measured | None:
     if not (down_bps > 0 and up_bps > 0 and measurement.idle_s > 0):
         return None
     loaded_pings = (pings.get(f"ping during {role.value}") for role in (Role.DOWN, Role.UP))
-    added = [None if p is None else max(0.0, p - measurement.idle_s) for p in loaded_pings]
-    return Measured(down_bps, up_bps, measurement.idle_s, *added)
+    added_s = [None if p is None else max(0.0, p - measurement.idle_s) for p in loaded_pings]
+    return Measured(down_bps, up_bps, measurement.idle_s, *added_s)
 
 
 def _said(text: str) -> str:
@@ -122,8 +122,8 @@ def _time(text: str) -> float:
 def _added(text: str, way: str, idle_s: float, given: tuple[bool, float] | None) -> float | None:
     if given is None:
         return None
-    more, seconds = given
-    added_s = seconds if more else seconds - idle_s
+    is_added, seconds = given
+    added_s = seconds if is_added else seconds - idle_s
     if added_s < 0:
         raise LinkError(
             f"measured = {text}: {way} {1e3 * seconds:g} ms under load is less than {1e3 * idle_s:g} ms on the idle "

@@ -122,10 +122,12 @@ class HomeRun:
         """Goodput of the host with one upload over that of the host with several; 1 at most."""
         if phase.UP not in self.phases:
             return math.nan
-        seen = self.phases[phase.UP].by_kind
-        of = self.line.hosts_of
-        one, several = (seen.get((kind, "up"), math.nan) / len(of[kind]) for kind in ("upload", "bulk"))
-        return min(1.0, one / several) if several > 0 else math.nan
+        goodput_of = self.phases[phase.UP].by_kind
+        hosts_of_kind = self.line.hosts_of
+        single_bps, several_bps = (
+            goodput_of.get((kind, "up"), math.nan) / len(hosts_of_kind[kind]) for kind in ("upload", "bulk")
+        )
+        return min(1.0, single_bps / several_bps) if several_bps > 0 else math.nan
 
     def game_late(self) -> float:
         """The share of a game's packets that are noticeably later than on the idle line, or lost."""
@@ -437,9 +439,9 @@ def runs_of(results: Any, line: HomeLine, times: Timeline) -> Iterator[tuple[Map
     for row in results.runs.rows():
         if row["status"] != "done":
             continue
-        mine = {name: rows.get(row["run"], []) for name, rows in tables.items()}
+        rows_of_run = {name: rows.get(row["run"], []) for name, rows in tables.items()}
         series = trips.get(row["run"], {})
-        phase_runs = {p.name: _phase_run(p, mine, series, flow_groups, times.duration_s) for p in times.phases}
+        phase_runs = {p.name: _phase_run(p, rows_of_run, series, flow_groups, times.duration_s) for p in times.phases}
         sent, probe = series.get(PROBE, NOTHING)
         yield row, HomeRun(line, times, phase_runs, sent, probe)
 
@@ -455,8 +457,8 @@ def _round_trips(series: Any) -> dict[int, dict[str, tuple[np.ndarray, np.ndarra
     for run in np.unique(runs):
         of_run = runs == run
         for group in np.unique(groups[of_run]):
-            mine = of_run & (groups == group)
-            of_groups.setdefault(int(run), {})[str(group)] = (sent_s[mine], round_trips[mine])
+            is_of_group = of_run & (groups == group)
+            of_groups.setdefault(int(run), {})[str(group)] = (sent_s[is_of_group], round_trips[is_of_group])
     return of_groups
 
 
@@ -510,11 +512,11 @@ def _phase_run(
 def _page_times(rows: Sequence[Mapping[str, Any]], p: Phase, end_s: float) -> np.ndarray:
     """Completion times of the pages that were requested in the counted part of a phase."""
     rows_of_phase = [row for row in rows if p.counted <= row["asked_s"] < p.ends]
-    done = [row["done_s"] for row in rows_of_phase]
+    done_s = [row["done_s"] for row in rows_of_phase]
     return np.asarray(
         [
             (end_s if d is None or math.isnan(d) else d) - row["asked_s"]
-            for d, row in zip(done, rows_of_phase, strict=True)
+            for d, row in zip(done_s, rows_of_phase, strict=True)
         ],
         float,
     )

@@ -42,8 +42,8 @@ def candidate(text: str, line: HomeLine) -> HomeCandidate:
         "left out": queues.remarks(reading),
         "netem": _path(reading.data.sides),
     }
-    pasted = (None if up is None else up.queue or None, None if down is None else down.queue or None)
-    return HomeCandidate(MINE, "", why={k: v for k, v in explanation.items() if v}, pasted=pasted)
+    pasted_queues = (None if up is None else up.queue or None, None if down is None else down.queue or None)
+    return HomeCandidate(MINE, "", why={k: v for k, v in explanation.items() if v}, pasted=pasted_queues)
 
 
 def _path(sides: Sequence[Side]) -> str:
@@ -74,9 +74,11 @@ def _said(side: Side | None, way: str, line_bps: float) -> str:
 def _numbers(queue: Mapping[str, Any]) -> str:
     """The innermost discipline and its numbers."""
     inner_queue: Mapping[str, Any] = queue
-    while isinstance(below := inner_queue.get("queue"), Mapping):
-        inner_queue = below
-    own = {k: v for k, v in inner_queue.items() if k not in ("kind", "rate") and not isinstance(v, Mapping | list)}
-    numbers = ", ".join(f"{k} {str(v).lower() if isinstance(v, bool) else v}" for k, v in own.items())
+    while isinstance(queue_below := inner_queue.get("queue"), Mapping):
+        inner_queue = queue_below
+    parameters = {
+        k: v for k, v in inner_queue.items() if k not in ("kind", "rate") and not isinstance(v, Mapping | list)
+    }
+    parameters_text = ", ".join(f"{k} {str(v).lower() if isinstance(v, bool) else v}" for k, v in parameters.items())
     around = "" if inner_queue is queue else f" under {queue['kind']}"
-    return f"{inner_queue.get('kind')}{around}{f' ({numbers})' if numbers else ''}"
+    return f"{inner_queue.get('kind')}{around}{f' ({parameters_text})' if parameters_text else ''}"

@@ -93,8 +93,8 @@ def page(answer: HomeComparison, folder: Path, kinds: Sequence[str]) -> str:
 
 def _order(answer: HomeComparison) -> list[str]:
     """The candidates that can be set up, the proposal first."""
-    there = [p.queue for p in answer.ranking.places if answer.candidates[p.queue].kind]
-    return sorted(there, key=lambda name: name != answer.best)
+    shaped_queues = [p.queue for p in answer.ranking.places if answer.candidates[p.queue].kind]
+    return sorted(shaped_queues, key=lambda name: name != answer.best)
 
 
 def _rows(answer: HomeComparison) -> list[dict[str, Any]]:
@@ -115,9 +115,9 @@ def _parameters(answer: HomeComparison) -> list[list[str]]:
             rows.append([name, "", "; ".join(candidate.why.values()) or "no shaper: the modem's own queue"])
             continue
         for direction, own in (("up", candidate.up), ("down", candidate.down)):
-            said = ", ".join(f"{k} = {inline(v)}" for k, v in own.items() if k not in ("kind", "class"))
+            settings_text = ", ".join(f"{k} = {inline(v)}" for k, v in own.items() if k not in ("kind", "class"))
             why = "; ".join(candidate.why[k] for k in own if k in candidate.why)
-            rows.append([name if direction == "up" else "", f"{direction}: {said or 'defaults'}", why])
+            rows.append([name if direction == "up" else "", f"{direction}: {settings_text or 'defaults'}", why])
     return rows
 
 
@@ -148,9 +148,9 @@ def _has() -> tuple[str, ...]:
 
 def _kernel() -> str:
     """A sentence on the kernel's queues, since the page may be read on another machine."""
-    there = [name for name in _has() if name != "ingress"]
-    if there:
-        return f"the kernel of the machine that wrote this page has {', '.join(there)}"
+    kernel_parts = [name for name in _has() if name != "ingress"]
+    if kernel_parts:
+        return f"the kernel of the machine that wrote this page has {', '.join(kernel_parts)}"
     return "the machine that wrote this page has no kernel that takes queues (`tailback doctor` says why)"
 
 

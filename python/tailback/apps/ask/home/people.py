@@ -50,12 +50,12 @@ def people(text: str) -> dict[str, int]:
 
 
 def _kind(word: str, text: str) -> str:
-    for one in (word, word.removesuffix("s")):
-        if one in WORDS:
-            return WORDS[one]
+    for singular in (word, word.removesuffix("s")):
+        if singular in WORDS:
+            return WORDS[singular]
     nearest = get_close_matches(word, WORDS, 1)
-    known = f"people are calls, streams, games, readers, backups or downloads; {_HINT}"
-    hint = f"did you mean {nearest[0]!r}?" if nearest else known
+    remedy = f"people are calls, streams, games, readers, backups or downloads; {_HINT}"
+    hint = f"did you mean {nearest[0]!r}?" if nearest else remedy
     raise LinkError(f"people = {text}: there is no {word!r}; {hint}")
 
 

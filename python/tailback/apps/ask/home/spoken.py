@@ -29,9 +29,9 @@ def rate(option: str, text: str, least: float = LEAST_BPS, most: float = MOST_BP
     >>> rate("down", "840kbit"), rate("down", "250Mbps")
     (840000.0, 250000000.0)
     """
-    found = _BIT.fullmatch(text)
-    written = f"{found[1]}{_PREFIX[found[2].lower()]}bps" if found else text
-    bps = float(parsed(option, _core.parse_rate, written))
+    match = _BIT.fullmatch(text)
+    rate_text = f"{match[1]}{_PREFIX[match[2].lower()]}bps" if match else text
+    bps = float(parsed(option, _core.parse_rate, rate_text))
     if not least <= bps <= most:
         raise LinkError(f"{option} = {text}: give a rate from 64kbps to 10Gbps, such as 100Mbps")
     return bps

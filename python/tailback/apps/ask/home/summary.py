@@ -28,13 +28,13 @@ class Row:
 
 def names(answer: HomeComparison) -> list[str]:
     """The candidates of the table: the modem alone, the present queue, the proposal."""
-    found = [MODEM, *([MINE] if MINE in answer.candidates else []), answer.best]
-    return list(dict.fromkeys(found))
+    names_shown = [MODEM, *([MINE] if MINE in answer.candidates else []), answer.best]
+    return list(dict.fromkeys(names_shown))
 
 
 def heads(answer: HomeComparison) -> list[str]:
-    said = {MODEM: "today: the modem" if MINE not in answer.candidates else "the modem alone", MINE: "what you have"}
-    return [said.get(name, f"with {name}") for name in names(answer)]
+    head_of = {MODEM: "today: the modem" if MINE not in answer.candidates else "the modem alone", MINE: "what you have"}
+    return [head_of.get(name, f"with {name}") for name in names(answer)]
 
 
 def rows(answer: HomeComparison) -> list[Row]:
@@ -54,8 +54,8 @@ def rows(answer: HomeComparison) -> list[Row]:
         _row(answer, "the download delivers", "goodput_down", lambda e: _rate(e.mean * line.down_bps)),
         _row(answer, "the upload delivers", "goodput_up", lambda e: _rate(e.mean * line.up_bps)),
     ]
-    graded = Row("grade", [answer.grade(name) for name in names(answer)])
-    return [*(row for row in candidate_rows if row is not None), graded]
+    grade_row = Row("grade", [answer.grade(name) for name in names(answer)])
+    return [*(row for row in candidate_rows if row is not None), grade_row]
 
 
 def _row(answer: HomeComparison, what: str, measure: str, show: object) -> Row | None:

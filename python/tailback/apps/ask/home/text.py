@@ -34,11 +34,11 @@ def text(answer: HomeComparison, width: int | None = None) -> str:
     lines = textwrap.wrap(f"What helps on a home line of {words.question(answer)}?", width)
     lines += ["", *textwrap.wrap(words.verdict(answer), width), "", *summary.in_terminal(answer, width), ""]
     lines += [*textwrap.wrap(doing.nothing(answer), width), ""]
-    varying = words.varying(answer)
-    lines += [*textwrap.wrap(varying, width), *([""] if varying else [])]
+    sentence = words.varying(answer)
+    lines += [*textwrap.wrap(sentence, width), *([""] if sentence else [])]
     lines += textwrap.wrap(words.hosts(answer), width)
-    for said in words.assumptions(answer):
-        lines += textwrap.wrap(said, width)
+    for assumption in words.assumptions(answer):
+        lines += textwrap.wrap(assumption, width)
     lines += ["", *_paste(answer, width), "", "All measures", "", *_table(answer, width), ""]
     lines += textwrap.wrap(
         f"+down, +up, +both: mean latency that the load adds. Grade: by the mean of +down and +up. {shown.BEST}",
@@ -74,8 +74,8 @@ def _paste(answer: HomeComparison, width: int) -> list[str]:
     lines += textwrap.wrap(f"On Linux, {answer.best}: {doing.ON_LINUX}", width)
     lines += ["", *(f"  {line}" for line in paste.commands)]
     if answer.candidates[answer.best].follows:
-        for said, typed in doing.autorate(config(answer.line)):
-            lines += ["", *textwrap.wrap(said, width), "", *(f"  {line}" for line in typed)]
+        for explanation, typed_lines in doing.autorate(config(answer.line)):
+            lines += ["", *textwrap.wrap(explanation, width), "", *(f"  {line}" for line in typed_lines)]
     if paste.unsaid:
         lines += ["", f"These lines do not say {', '.join(paste.unsaid)}."]
     lines += ["", doing.UNDO_LINUX, "", *(f"  {line.text}" for line in paste.undo)]

@@ -104,16 +104,16 @@ def bounds(line: HomeLine) -> tuple[follow.Bounds, follow.Bounds]:
     greatest."""
     assert line.varies is not None
     least = line.varies.least_bps(line)
-    both = zip(least, (line.down_bps, line.up_bps), strict=True)
-    down, up = (follow.Bounds(max(0.9 * low, 0.02 * high), (low + high) / 2, high) for low, high in both)
+    parts_and_rates = zip(least, (line.down_bps, line.up_bps), strict=True)
+    down, up = (follow.Bounds(max(0.9 * low, 0.02 * high), (low + high) / 2, high) for low, high in parts_and_rates)
     return down, up
 
 
 def config(line: HomeLine) -> list[str]:
     """The settings of cake-autorate for the line."""
     settings = []
-    for way, of in zip(("dl", "ul"), bounds(line), strict=True):
-        for name, rate in (("min", of.least), ("base", of.base), ("max", of.most)):
+    for way, bounds_of_way in zip(("dl", "ul"), bounds(line), strict=True):
+        for name, rate in (("min", bounds_of_way.least), ("base", bounds_of_way.base), ("max", bounds_of_way.most)):
             settings.append(f"{name}_{way}_shaper_rate_kbps={rate / 1e3:.0f}")
     return settings
 
@@ -127,9 +127,11 @@ def _following(line: HomeLine, course: Sequence[Step], times: Timeline) -> dict[
         follow.Shaped(up, [(s.at_s, s.up_bps) for s in course], up_full, 8 * line.up_buffer),
     )
     packet_bits = 8 * line.framing.on_wire(line.packet)
-    found = follow.courses(shaped_ways, line.rtt_s, packet_bits, times.duration_s)
+    shaper_courses = follow.courses(shaped_ways, line.rtt_s, packet_bits, times.duration_s)
     changes_made = {}
-    for name, link, rates in zip(("shaper-down", "shaper-up"), (f"{SHAPER}.reverse", SHAPER), found, strict=True):
+    for name, link, rates in zip(
+        ("shaper-down", "shaper-up"), (f"{SHAPER}.reverse", SHAPER), shaper_courses, strict=True
+    ):
         change_times = [_time(t) for t, _ in rates]
         changes_made[name] = {"link": link, "rate": [f"{rate:.0f}bps" for _, rate in rates], "at": change_times}
     return changes_made
@@ -170,8 +172,8 @@ def _line(line: HomeLine, rate_bps: float, buffer: int, way: str, lan: float) ->
         return {f"{way}rate": f"{lan:.0f}bps", f"{way}queue": modem, f"{way}conditioner": policer}
     if not counts_framing(line):
         return {f"{way}rate": rate, f"{way}queue": modem}
-    framed = {"kind": "htb", "rate": rate, **line.framing.simulated(), "queue": modem}
-    return {f"{way}rate": f"{lan:.0f}bps", f"{way}queue": framed}
+    shaper = {"kind": "htb", "rate": rate, **line.framing.simulated(), "queue": modem}
+    return {f"{way}rate": f"{lan:.0f}bps", f"{way}queue": shaper}
 
 
 def counts_framing(line: HomeLine) -> bool:
@@ -214,9 +216,9 @@ def groups(line: HomeLine, times: Timeline) -> dict[str, PhaseFlows]:
             flow_groups.append(PhaseFlows("game", "", phase.name, table, number=number))
     if line.has("rrul", "rrul-be"):
         for name, size, mark in RRUL_PROBES:
-            marked = {"dscp": mark} if line.has("rrul") else {}
+            mark_keys = {"dscp": mark} if line.has("rrul") else {}
             flow_groups.append(
-                PhaseFlows(f"rrul-{name}", "", "", {**_echo(probing_host, size, RRUL_PROBE_S), **marked})
+                PhaseFlows(f"rrul-{name}", "", "", {**_echo(probing_host, size, RRUL_PROBE_S), **mark_keys})
             )
     return {group.name: _wrapped(line, group) for group in flow_groups}
 
@@ -374,8 +376,8 @@ def said(line: HomeLine) -> list[str]:
 
 def _media(line: HomeLine) -> str:
     """The media of a call, and their marks."""
-    marked = "marked EF" if not line.adapt else f"marked EF and {calls.MARK}"
-    return f", {calls.said(line.adapt)}, {marked}"
+    mark_text = "marked EF" if not line.adapt else f"marked EF and {calls.MARK}"
+    return f", {calls.said(line.adapt)}, {mark_text}"
 
 
 def _times(n: int, what: str) -> str:

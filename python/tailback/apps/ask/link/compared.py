@@ -89,8 +89,8 @@ class Comparison(Answer[Measure[Link, Any]]):
         """The lines to paste; None for a switch, and for a discipline that Linux does not have."""
         from tailback.apps.ask.link.production import lines
 
-        made = None if self.link.rack is not None else lines(self.candidates[queue], self.link)
-        return None if made is None else made.commands
+        paste = None if self.link.rack is not None else lines(self.candidates[queue], self.link)
+        return None if paste is None else paste.commands
 
     def __repr__(self) -> str:
         return self.text()

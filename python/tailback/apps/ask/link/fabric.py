@@ -146,15 +146,15 @@ def scenario(
 
 def cost_s(link: Link, duration_s: float, hops_per_s: float) -> float:
     """The estimated seconds of a run on one core: each packet crosses its path, and an ACK comes back."""
-    made = _of(link)
-    packets = made.load * made.shape.hosts * link.rate_bps * duration_s / 8 / link.packet_bytes
-    return 2 * made.shape.hops * packets / hops_per_s
+    fabric = _of(link)
+    packets = fabric.load * fabric.shape.hosts * link.rate_bps * duration_s / 8 / link.packet_bytes
+    return 2 * fabric.shape.hops * packets / hops_per_s
 
 
 def said(link: Link) -> list[str]:
     """A sentence for each part of the fabric's traffic."""
-    made = _of(link)
-    clauses = [f"{link.senders[0]} flows of the sizes of {sizes(link)} between all hosts at a load of {made.load:g}"]
+    fabric = _of(link)
+    clauses = [f"{link.senders[0]} flows of the sizes of {sizes(link)} between all hosts at a load of {fabric.load:g}"]
     if INCAST in link.traffic:
         kilobytes = _core.parse_bytes(ANSWER) / 1000
         clauses.append(

@@ -87,8 +87,8 @@ def _ports(column: str) -> Callable[[FabricSeed], float]:
     """A count of all ports, divided by the arrivals there."""
 
     def value(seed: FabricSeed) -> float:
-        arrived = sum(row["arrived_packets"] for row in seed.layers)
-        return sum(row[column] for row in seed.layers) / arrived if arrived else math.nan
+        arrived_packets = sum(row["arrived_packets"] for row in seed.layers)
+        return sum(row[column] for row in seed.layers) / arrived_packets if arrived_packets else math.nan
 
     return value
 

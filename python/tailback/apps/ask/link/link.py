@@ -129,8 +129,8 @@ class Link:
             return {}
         kinds = [(sender, rtt) for rtt in self.rtts_s for sender in self.senders]
         flows_each, flows_left = divmod(self.flows, len(kinds))
-        counted = {kind: flows_each + (i < flows_left) for i, kind in enumerate(kinds)}
-        return {kind: n for kind, n in counted.items() if n}
+        flows_of_kind = {kind: flows_each + (i < flows_left) for i, kind in enumerate(kinds)}
+        return {kind: n for kind, n in flows_of_kind.items() if n}
 
 
 def link(
@@ -177,8 +177,8 @@ def link(
     if flows < 1 or flows > MOST_FLOWS:
         raise LinkError(f"flows = {flows}: give a number of long flows from 1 to {MOST_FLOWS}")
     sender_tables = [_sender(s) for s in senders or ((fabrics.SENDER,) if made_of else SENDERS)]
-    asked = tuple(name for name, _, _ in sender_tables)
-    names = chosen("senders", asked, asked, "congestion controls")
+    sender_names = tuple(name for name, _, _ in sender_tables)
+    names = chosen("senders", sender_names, sender_names, "congestion controls")
     stacks = {name: table for name, table, is_stack in sender_tables if is_stack and name in names}
     if made_of is not None:
         fabrics.check_senders(names, stacks)
@@ -254,8 +254,8 @@ def _sender(given: Any) -> tuple[str, Any, bool]:
     try:
         control = controls.sender(given)
     except _core.ScenarioError as e:
-        shown = given if isinstance(given, str) else class_shown(given)
-        raise LinkError(f"senders = {shown}: {e.problems[0]['problem']}; {e.problems[0]['remedy']}") from e
+        sender_text = given if isinstance(given, str) else class_shown(given)
+        raise LinkError(f"senders = {sender_text}: {e.problems[0]['problem']}; {e.problems[0]['remedy']}") from e
     return re.split(r"[.:]", control.kind)[-1], control.to_dict(), isinstance(control, controls.StackGiven)
 
 

@@ -148,8 +148,8 @@ def _request(q: float) -> Callable[[Seed], float]:
 def _harm(seed: Seed) -> float:
     if seed.beside is None:
         return math.nan
-    alone = float(seed.long_flows(seed.alone).sum())
-    return 1 - float(seed.long_flows(seed.beside).sum()) / alone if alone > 0 else math.nan
+    alone_bps = float(seed.long_flows(seed.alone).sum())
+    return 1 - float(seed.long_flows(seed.beside).sum()) / alone_bps if alone_bps > 0 else math.nan
 
 
 MEASURES: list[QueueMeasure] = [
@@ -335,9 +335,9 @@ def _masks(runs: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 def _goodputs(flows: Any) -> dict[int, dict[str, np.ndarray]]:
     if not len(flows):
         return {}
-    values, groups = np.asarray(flows["goodput_bps"]), np.asarray(flows.to_list("group"))
+    goodputs_bps, groups = np.asarray(flows["goodput_bps"]), np.asarray(flows.to_list("group"))
     return {
-        n: {str(g): values[mine & (groups == g)] for g in np.unique(groups[mine])}
+        n: {str(g): goodputs_bps[mine & (groups == g)] for g in np.unique(groups[mine])}
         for n, mine in _masks(np.asarray(flows["run"]))
     }
 
@@ -347,8 +347,8 @@ def _waits(series: Any) -> dict[int, np.ndarray]:
     if not len(series):
         return {}
     waits = np.asarray([p == WAITS for p in series.to_list("probe")], bool)
-    values = np.asarray(series["value"])[waits]
-    return {n: values[mine] for n, mine in _masks(np.asarray(series["run"])[waits])}
+    waits_s = np.asarray(series["value"])[waits]
+    return {n: waits_s[mine] for n, mine in _masks(np.asarray(series["run"])[waits])}
 
 
 def _transfers(table: Any, duration_s: float) -> dict[int, tuple[np.ndarray, np.ndarray]]:
@@ -368,5 +368,5 @@ def _completions(table: Any, duration_s: float, group: str) -> Iterator[tuple[in
     sizes, times = np.asarray(table["bytes"], float), np.asarray(table["completion_s"], float)
     times = np.where(np.isnan(times), duration_s - np.asarray(table["asked_s"], float), times)
     of_group = np.asarray([g == group for g in table.to_list("group")], bool)
-    for n, mine in _masks(np.asarray(table["run"])):
-        yield n, sizes[mine & of_group], times[mine & of_group]
+    for n, is_of_run in _masks(np.asarray(table["run"])):
+        yield n, sizes[is_of_run & of_group], times[is_of_run & of_group]

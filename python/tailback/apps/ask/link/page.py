@@ -202,8 +202,8 @@ def _completions(answer: Comparison) -> tuple[str, Any, str]:
         for most_bytes in SIZES:
             medians = []
             for seed in answer.runs[queue]:
-                mine = seed.alone.times[(seed.alone.sizes > least_bytes) & (seed.alone.sizes <= most_bytes)]
-                medians.append(float(np.median(mine)) if len(mine) >= LEAST else math.nan)
+                class_times = seed.alone.times[(seed.alone.sizes > least_bytes) & (seed.alone.sizes <= most_bytes)]
+                medians.append(float(np.median(class_times)) if len(class_times) >= LEAST else math.nan)
             if not any(map(math.isnan, medians)):
                 e = stats.estimate(medians)
                 points.append((most_bytes, e.mean, e.half_width))
@@ -224,8 +224,8 @@ def _completions(answer: Comparison) -> tuple[str, Any, str]:
 
 def _shares(answer: Comparison) -> tuple[str, Any, str]:
     link = answer.link
-    counted = link.senders_of_flows()
-    if not counted or link.flows + len(counted) < 3:
+    sender_counts = link.senders_of_flows()
+    if not sender_counts or link.flows + len(sender_counts) < 3:
         return "shares", None, ""
     kinds = _kinds(answer)
     has_unresponsive = "unresponsive" in link.traffic
@@ -285,8 +285,8 @@ def _kinds(answer: Comparison) -> dict[str, list[str]]:
 
 def _share(seed: Seed, names: list[str]) -> float:
     flows = seed.long_flows(seed.alone)
-    mine = np.concatenate([seed.alone.goodput[n] for n in names])
-    return float(mine.mean() / flows.mean()) if flows.mean() > 0 else math.nan
+    goodputs_of_kind = np.concatenate([seed.alone.goodput[n] for n in names])
+    return float(goodputs_of_kind.mean() / flows.mean()) if flows.mean() > 0 else math.nan
 
 
 def _share_of_unresponsive(seed: Seed) -> float:

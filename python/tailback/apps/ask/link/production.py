@@ -78,8 +78,8 @@ def _said(commands: tuple[str, ...], written: words.Written, made: Candidate) ->
 
 
 def _remarks_of(made: Candidate) -> tuple[str, ...]:
-    there = form(made.name)
-    return (there.first,) if there is not None else ()
+    linux_form = form(made.name)
+    return (linux_form.first,) if linux_form is not None else ()
 
 
 def _settings(made: Candidate, link: Link, there: Form) -> dict[str, Any]:
@@ -88,8 +88,8 @@ def _settings(made: Candidate, link: Link, there: Form) -> dict[str, Any]:
     values_of_settings = {s.name: s.value for s in made.settings}
     if "buffer" in values_of_settings and "buffer" not in made.queue and not _asked(made, link):
         del table["buffer"]
-        needed = any(o.parameter == "buffer" and o.unsaid == "needed" for o in there.options)
-        if needed:
+        buffer_is_needed = any(o.parameter == "buffer" and o.unsaid == "needed" for o in there.options)
+        if buffer_is_needed:
             high = table.get("max_threshold")
             table["buffer"] = _times(high, RED_LIMIT) if high is not None else values_of_settings["buffer"]
     return table

@@ -49,8 +49,8 @@ def _own_part(link: Link) -> Setting:
 
 def _step_settings(link: Link, k: int | None = None) -> tuple[Setting, ...]:
     threshold = _rack(link).threshold if k is None else k
-    why = _rack(link).threshold_why if k is None else "of the sweep"
-    return _marks_at_once(threshold, threshold, link, f"K: {why}")
+    reason = _rack(link).threshold_why if k is None else "of the sweep"
+    return _marks_at_once(threshold, threshold, link, f"K: {reason}")
 
 
 NEAR_A_STEP = "Close to a step, but not a step: Linux's RED averages the queue, here with its largest weight, one half."
@@ -58,14 +58,14 @@ NEAR_A_STEP = "Close to a step, but not a step: Linux's RED averages the queue, 
 
 def step(link: Link, k: int | None = None) -> Candidate:
     """A step: every packet that finds K packets waiting is marked."""
-    made = known.in_linux(Candidate("red", (_own_part(link), *_step_settings(link, k))), link)
-    return replace(made, tc_remark=NEAR_A_STEP)
+    red_candidate = known.in_linux(Candidate("red", (_own_part(link), *_step_settings(link, k))), link)
+    return replace(red_candidate, tc_remark=NEAR_A_STEP)
 
 
 def _wred(link: Link) -> Candidate:
     k = _rack(link).threshold
-    why = f"a ramp around K, from half of it to one and a half; K: {_rack(link).threshold_why}"
-    settings = _marks_at_once(k / 2, math.ceil(1.5 * k), link, why)
+    reason = f"a ramp around K, from half of it to one and a half; K: {_rack(link).threshold_why}"
+    settings = _marks_at_once(k / 2, math.ceil(1.5 * k), link, reason)
     spread = Setting("spread", False, "each packet is marked by itself")
     return Candidate("wred", (_own_part(link), *settings, spread), None, "On a switch: see the manual of its maker.")
 
@@ -74,13 +74,15 @@ def _in_memory(link: Link, inside: Candidate) -> Candidate:
     """A candidate without a buffer of its own, in the shared memory of the whole switch."""
     r = _rack(link)
     memory = {"buffer": f"{r.memory_bytes}B", "alpha": r.alpha}
-    own = tuple(s for s in inside.settings if s.name != "buffer")
+    own_settings = tuple(s for s in inside.settings if s.name != "buffer")
     reason = (
         f"a queue may take {r.alpha:g} times what is free of the switch's {r.memory_bytes / 1e6:.3g} MB (Choudhury and "
         "Hahne 1998)"
     )
-    shared = Setting("buffer", "unlimited", reason)
-    return Candidate(inside.name, (shared, *own), None, "A switch has such a memory; Linux does not.", switch=memory)
+    shared_buffer = Setting("buffer", "unlimited", reason)
+    return Candidate(
+        inside.name, (shared_buffer, *own_settings), None, "A switch has such a memory; Linux does not.", switch=memory
+    )
 
 
 def _shared(link: Link) -> Candidate:
@@ -113,8 +115,8 @@ def _dualpi2(link: Link) -> Candidate:
         ("l_min", _exactly(step_s), at_step),
         ("l_max", _exactly(step_s), at_step),
     ]
-    made = (_own_part(link), *(Setting(*s) for s in settings))
-    return replace(known.in_linux(Candidate("dualpi2", made), link), where=SOFTWARE)
+    settings_made = (_own_part(link), *(Setting(*s) for s in settings))
+    return replace(known.in_linux(Candidate("dualpi2", settings_made), link), where=SOFTWARE)
 
 
 #: The default candidates for a port of a rack, in this order.

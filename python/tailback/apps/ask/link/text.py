@@ -75,9 +75,9 @@ def _paste(answer: Comparison, width: int) -> list[str]:
         if paste is None:
             lines += _indented(name, NO_LINE, width)
             continue
-        own = paste.commands[len(shaper) :] if paste.commands[: len(shaper)] == shaper else paste.commands
+        own_commands = paste.commands[len(shaper) :] if paste.commands[: len(shaper)] == shaper else paste.commands
         lacks = f"  # does not say {', '.join(paste.unsaid)}" if paste.unsaid else ""
-        for line in own:
+        for line in own_commands:
             lines += _indented(name, line + (lacks if line == paste.leaf else ""), width)
     return lines
 

@@ -92,13 +92,13 @@ def against(answer: Comparison) -> str:
     """The measures by which the first is better than drop-tail. If drop-tail is first or missing, the first is compared
     with the last."""
     ranking = answer.ranking
-    leader, last = ranking.places[0].queue, [p for p in ranking.places if p.rank][-1].queue
-    rival = "droptail" if "droptail" in answer.candidates and leader != "droptail" else last
+    leader, last_queue = ranking.places[0].queue, [p for p in ranking.places if p.rank][-1].queue
+    rival = "droptail" if "droptail" in answer.candidates and leader != "droptail" else last_queue
     clauses = []
     for m in ranking.measures:
         if any(d.measure == m.name and d.better == leader and rival in (d.a, d.b) for d in ranking.differences):
-            mine, its = (quantity(m.unit, ranking.estimate(m.name, q).mean, 3) for q in (leader, rival))
-            clauses.append(f"{m.title} {mine} instead of {its}")
+            leader_text, rival_text = (quantity(m.unit, ranking.estimate(m.name, q).mean, 3) for q in (leader, rival))
+            clauses.append(f"{m.title} {leader_text} instead of {rival_text}")
     return f"{leader} against {rival}: {'; '.join(clauses)}." if clauses else ""
 
 

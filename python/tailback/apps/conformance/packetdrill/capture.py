@@ -52,8 +52,8 @@ def write(out: Path, script: Path, suffix: str, frames: Sequence[Frame], why: st
     file = out / f"{script.stem}{suffix}.pcapng"
     rows = list(frames)
     if rows:
-        at, data, _ = rows[-1]
-        rows[-1] = (at, data, why)
+        last_at_ns, last_packet, _ = rows[-1]
+        rows[-1] = (last_at_ns, last_packet, why)
     with whole(Path(file)) as partial:
         _core.write_pcapng(partial, "script", rows)
     return str(file)

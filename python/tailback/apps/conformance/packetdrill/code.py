@@ -66,5 +66,5 @@ def names(expr: Any) -> list[str]:
     if isinstance(expr, int):
         return []
     begin = 1
-    parts = expr[begin:] if expr[0] != "compare" else expr[1::2]
-    return list(dict.fromkeys(name for part in parts for name in names(part)))
+    operands = expr[begin:] if expr[0] != "compare" else expr[1::2]
+    return list(dict.fromkeys(name for part in operands for name in names(part)))

@@ -60,8 +60,8 @@ def on_kernel(file: Path, includes: Path | None, out: Path | None, beside: bool 
     process = subprocess.run(words, input=msgspec.json.encode(job), capture_output=True, check=False)
     if process.returncode:
         last_line = process.stderr.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]
-        why = last_line or f"it ended with status {process.returncode}"
-        raise NoKernel(f"this kernel cannot be tried: {why}; `tailback doctor` says what is missing")
+        failure = last_line or f"it ended with status {process.returncode}"
+        raise NoKernel(f"this kernel cannot be tried: {failure}; `tailback doctor` says what is missing")
     return msgspec.json.decode(process.stdout, type=ScriptOutcome)
 
 
@@ -237,8 +237,8 @@ def _check_module(module: str, parameter: str, value: str, line: int) -> None:
     except OSError as e:
         raise Refused(line, f"{module}.{parameter}"[:60], f"this kernel does not show it: {e.strerror}") from None
     if present_value != value:
-        what = f"it is {present_value} on this machine, and is not changed since it holds for all connections"
-        raise Refused(line, f"{module}.{parameter}={value}"[:60], what)
+        remark = f"it is {present_value} on this machine, and is not changed since it holds for all connections"
+        raise Refused(line, f"{module}.{parameter}={value}"[:60], remark)
 
 
 def _iproute(command: list[str], words: list[str], verbs: set[str], line: int) -> None:

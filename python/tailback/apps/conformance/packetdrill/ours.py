@@ -121,9 +121,9 @@ class OurHost:
         method = _CALLS.get(call.name)
         if method is None:
             raise Refused(0, call.name, "senders here do not have this system call")
-        returned = method(self, call)
+        result = method(self, call)
         self._take()
-        return returned
+        return result
 
     def _state(self) -> int:
         return int(self._core.info().get("state", _CLOSED))
@@ -185,8 +185,8 @@ class OurHost:
 
     def _close(self, call: Call) -> Returned:
         if number_at(call, 0) == self._connection:
-            arrived, _ = self._core.received()
-            if arrived > self._read:
+            arrived_bytes, _ = self._core.received()
+            if arrived_bytes > self._read:
                 raise Refused(0, call.name, "a reset because of unread data is not modelled")
             self._closed = True
             self._core.close()
@@ -194,9 +194,9 @@ class OurHost:
 
     def _shutdown(self, call: Call) -> Returned:
         self._own(call)
-        how = names_at(call, 1)
-        self._reads_nothing = self._reads_nothing or how != ["SHUT_WR"]
-        if how != ["SHUT_RD"]:
+        direction_names = names_at(call, 1)
+        self._reads_nothing = self._reads_nothing or direction_names != ["SHUT_WR"]
+        if direction_names != ["SHUT_RD"]:
             self._closed = True
             self._core.close()
         return Returned(0)

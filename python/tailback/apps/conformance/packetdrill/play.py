@@ -118,8 +118,8 @@ class Expected:
         first_ns, last_ns = sent[0].at_ns, sent[-1].at_ns
         if self.at - self.tolerance <= first_ns and last_ns <= self.to + self.tolerance:
             return ""
-        when = _ms(first_ns) if first_ns == last_ns else f"{_ms(first_ns)} to {_ms(last_ns)}"
-        return f"it was sent at {when}, tolerance {_ms(self.tolerance)}"
+        times_text = _ms(first_ns) if first_ns == last_ns else f"{_ms(first_ns)} to {_ms(last_ns)}"
+        return f"it was sent at {times_text}, tolerance {_ms(self.tolerance)}"
 
     def is_near(self, sent: Sequence[SentPacket]) -> bool:
         """Whether the segment was early or late, but within the slack."""
@@ -177,8 +177,8 @@ class Player:
                 self._first_ns = step.from_ns
             return max(step.from_ns - self._first_ns, 0), max(step.to_ns - self._first_ns, 0)
         self._first_ns = self._first_ns if self._first_ns is not None else 0
-        anchored = step.arrives and self._before and self._before.arrives
-        begin = self._before_ns if anchored and self._before_ns is not None else now_ns
+        is_anchored = step.arrives and self._before and self._before.arrives
+        begin = self._before_ns if is_anchored and self._before_ns is not None else now_ns
         return begin + step.from_ns, begin + step.to_ns
 
     def _tolerance(self, at: int) -> int:
@@ -207,9 +207,9 @@ class Player:
     def _call(self, step: Step, call: Call, at: int) -> None:
         if self._blocked:
             self._finish_blocked(self._blocked[2] + self.script.tolerance_ns)
-        returned = self.subject.call(call)
-        if returned is not None:
-            self._check_call(step, call, returned)
+        result = self.subject.call(call)
+        if result is not None:
+            self._check_call(step, call, result)
             return
         if call.returns_ns is None:
             end = at
@@ -239,9 +239,9 @@ class Player:
     def _check_call(self, step: Step, call: Call, returned: Returned) -> None:
         returned_text = f"{returned.value} {returned.error}".strip()
         self._see(step.line, f"{call.name}(...) = {returned_text}")
-        wanted = call.result if isinstance(call.result, int) else returned.value
+        wanted_result = call.result if isinstance(call.result, int) else returned.value
         error = call.error or ""
-        if wanted != returned.value or (wanted < 0 and error and error != returned.error):
+        if wanted_result != returned.value or (wanted_result < 0 and error and error != returned.error):
             raise Differs(
                 step,
                 step.line,
@@ -250,16 +250,16 @@ class Player:
             )
         for place, out_value in returned.out.items():
             argument = call.arguments[place] if place < len(call.arguments) else None
-            asked = argument[0] if isinstance(argument, list) and argument else argument
-            if isinstance(asked, int) and asked != out_value:
-                raise Differs(step, step.line, f"{call.name}(...) giving {asked}", f"it gave {out_value}")
+            asked_value = argument[0] if isinstance(argument, list) and argument else argument
+            if isinstance(asked_value, int) and asked_value != out_value:
+                raise Differs(step, step.line, f"{call.name}(...) giving {asked_value}", f"it gave {out_value}")
 
     # ---- segments
 
     def _next_sent(self, until: int) -> SentPacket | None:
         if self._unread:
-            waiting, self._unread = self._unread, None
-            return waiting
+            waiting_packet, self._unread = self._unread, None
+            return waiting_packet
         # A blocking call may return at its time, while the player waits for another event.
         while self._blocked and self.subject.now_ns < until:
             packet = self.subject.next_sent(min(until, self.subject.now_ns + 1_000_000))
@@ -306,20 +306,20 @@ class Player:
 
     def _see(self, line: int, what: str) -> None:
         """Records an action whose time is not compared."""
-        now = self.subject.now_ns
-        self.seen.append(Seen(line, what, now, now))
+        now_ns = self.subject.now_ns
+        self.seen.append(Seen(line, what, now_ns, now_ns))
 
     def _differs(self, want: Expected, sent: list[SentPacket], why: str = "") -> Differs:
         """The failure of a step, with the other segments that are sent until its time ends."""
-        while len(sent) < _MOST_SENT and (more := self._next_sent(max(want.latest, self.subject.now_ns))):
-            sent.append(more)
+        while len(sent) < _MOST_SENT and (next_packet := self._next_sent(max(want.latest, self.subject.now_ns))):
+            sent.append(next_packet)
         self._note(want, sent)
         if not sent:
             self._see(want.step.line, "nothing")
         rows = [f"{text} at {_ms(at)}" for text, at in runs(sent, self.compares.push)]
-        listed = ", ".join(rows[:6]) + (" and more" if len(rows) > 6 else "")
-        found = f"sent {listed}" if rows else ""
-        return Differs(want.step, want.step.line, want.text, "; ".join(part for part in (why, found) if part))
+        rows_text = ", ".join(rows[:6]) + (" and more" if len(rows) > 6 else "")
+        finding = f"sent {rows_text}" if rows else ""
+        return Differs(want.step, want.step.line, want.text, "; ".join(part for part in (why, finding) if part))
 
     # ---- time stamps
 
@@ -330,8 +330,8 @@ class Player:
         echo = packet.stamps[1]
         if echo in self._stamps or self._stamp_begin is None:
             return self._stamps.get(echo, echo)
-        value, live, _ = self._stamp_begin
-        return max(0, live + round((echo - value) * (self.script.tick_ns or 1_000_000) / self.subject.tick_ns()))
+        stamp, live, _ = self._stamp_begin
+        return max(0, live + round((echo - stamp) * (self.script.tick_ns or 1_000_000) / self.subject.tick_ns()))
 
     def _stamp(self, want: Packet, sent: SentPacket) -> str:
         """The difference between a sent timestamp and the expected one."""
@@ -344,10 +344,10 @@ class Player:
         if echo != sent.stamps[1]:
             return f"its time stamp echoes {sent.stamps[1]}, not {echo}"
         tick = self.script.tick_ns
-        passed = (sent.stamps[0] - self._stamp_begin[1]) * self.subject.tick_ns()
-        off = abs((stamp - self._stamp_begin[0]) * tick - passed)
-        if tick and off > max(self.script.tolerance_ns, self.script.tolerance_share * sent.at_ns) + tick:
-            return f"its time stamp is {_ms(int(off))} off"
+        passed_ticks = (sent.stamps[0] - self._stamp_begin[1]) * self.subject.tick_ns()
+        ticks_off = abs((stamp - self._stamp_begin[0]) * tick - passed_ticks)
+        if tick and ticks_off > max(self.script.tolerance_ns, self.script.tolerance_share * sent.at_ns) + tick:
+            return f"its time stamp is {_ms(int(ticks_off))} off"
         return ""
 
     # ---- code
@@ -360,8 +360,8 @@ class Player:
                 return infos[name]
             if name in self.names:
                 return self.names[name]
-            what = "this subject does not show it" if name.startswith(_INFO) else "this name has no value"
-            raise Refused(line_number, name, what)
+            fault = "this subject does not show it" if name.startswith(_INFO) else "this name has no value"
+            raise Refused(line_number, name, fault)
 
         for statement in step.code or []:
             line_number = statement.line
@@ -378,8 +378,8 @@ class Player:
 
 def shown_packet(p: Packet) -> str:
     """A segment that a script expects, without its options."""
-    sent = SentPacket(0, p.flags, p.seq, p.payload, p.ack, p.ecn or "")
-    return shown(sent, p.payload, p.flags, True)
+    packet = SentPacket(0, p.flags, p.seq, p.payload, p.ack, p.ecn or "")
+    return shown(packet, p.payload, p.flags, True)
 
 
 def _text(value: Any) -> str:

@@ -108,9 +108,14 @@ class Beside:
     kernel_did: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        both = {"tailback": self.ours.as_dict(), "kernel": self.kernel.as_dict()}
+        by_subject = {"tailback": self.ours.as_dict(), "kernel": self.kernel.as_dict()}
         apart = {"line": self.line, "tailback_did": self.ours_did, "kernel_did": self.kernel_did}
-        return {"script": self.ours.script, "as_the_kernel": self.same, **both, "apart": apart if self.line else None}
+        return {
+            "script": self.ours.script,
+            "as_the_kernel": self.same,
+            **by_subject,
+            "apart": apart if self.line else None,
+        }
 
 
 def compare(ours: ScriptOutcome, kernel: ScriptOutcome) -> Beside:

@@ -197,8 +197,8 @@ def load(file: Path, includes: Path | None = None) -> Script:
 
     `includes` is a folder in which an included file is searched by name if it is not at the script's path.
     """
-    read = msgspec.convert(_read(file, _core.read_packetdrill), Read, strict=False)
-    script = Script(file, read)
+    script_read = msgspec.convert(_read(file, _core.read_packetdrill), Read, strict=False)
+    script = Script(file, script_read)
     script.steps = [
         msgspec.structs.replace(s, commands=list(_expand(s.commands, s.line, file.parent, includes, 0)))
         if s.commands is not None

@@ -75,15 +75,15 @@ def runs(sent: Sequence[SentPacket], push: bool) -> list[tuple[str, int]]:
     """The sent segments in the words of a script, with their times; consecutive segments count as one."""
     in_a_row: list[list[SentPacket]] = []
     for segment in sent:
-        last = in_a_row[-1][-1] if in_a_row else None
+        last_packet = in_a_row[-1][-1] if in_a_row else None
         row = (
-            last
-            and last.payload
+            last_packet
+            and last_packet.payload
             and segment.payload
-            and segment.seq == last.end
-            and segment.at_ns - last.at_ns < 1_000_000
+            and segment.seq == last_packet.end
+            and segment.at_ns - last_packet.at_ns < 1_000_000
         )
-        if row and segment.ack == last.ack and segment.ecn == last.ecn:  # type: ignore[union-attr]
+        if row and segment.ack == last_packet.ack and segment.ecn == last_packet.ecn:  # type: ignore[union-attr]
             in_a_row[-1].append(segment)
         else:
             in_a_row.append([segment])
@@ -98,8 +98,8 @@ def runs(sent: Sequence[SentPacket], push: bool) -> list[tuple[str, int]]:
 def difference(want: Packet, pieces: Sequence[SentPacket], compares: Compares) -> str:
     """The difference between one expected segment and the sent segments with the same bytes; empty if they are
     equal."""
-    first_piece, last = pieces[0], pieces[-1]
-    flags_sent = set(first_piece.flags) - {"P", "F"} | set(last.flags) & {"P", "F"}
+    first_piece, last_piece = pieces[0], pieces[-1]
+    flags_sent = set(first_piece.flags) - {"P", "F"} | set(last_piece.flags) & {"P", "F"}
     wanted_flags = set(want.flags)
     if not compares.push:
         flags_sent, wanted_flags = flags_sent - {"P"}, wanted_flags - {"P"}

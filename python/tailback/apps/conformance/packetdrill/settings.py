@@ -166,8 +166,8 @@ def _agree(script: Script, tcp: dict[str, Any], mss: int, scaling: bool) -> int:
     if tcp.get("variant") == "newreno":
         tcp["dsack"] = False
     # The option of accurate ECN is on each segment once the other end has sent it.
-    first = next((p for _, p, arrives in script.packets() if arrives and p.counts is not None), None)
-    counts = tcp.get("accurate_ecn") == "option" and first is not None and (first is syn or not syn.ack)
+    first_counts = next((p for _, p, arrives in script.packets() if arrives and p.counts is not None), None)
+    counts = tcp.get("accurate_ecn") == "option" and first_counts is not None and (first_counts is syn or not syn.ack)
     payload = min(mss, syn.mss or _DEFAULT_MSS) - _STAMP * tcp["timestamps"] - _COUNTS * counts
     tcp["payload"] = f"{max(payload, 1)}B"
     return syn.scale if syn.scale and scaling else 0
@@ -228,8 +228,8 @@ def _of_row(name: str, value: str, line: int) -> Iterator[tuple[str, Any, str]]:
         if value not in row.by_value:
             choices = ", ".join(row.by_value)
             raise Refused(line, f"{name}={value}"[:60], f"of this setting only {choices} can be expressed")
-        for parameter, of in row.by_value[value].items():
-            yield parameter, of, ""
+        for parameter, parameter_value in row.by_value[value].items():
+            yield parameter, parameter_value, ""
 
 
 def takes_nothing(qdisc: list[str]) -> bool:

@@ -141,23 +141,23 @@ class Sockets:
         return Returned(0)
 
     def _fcntl(self, call: Call) -> Returned:
-        descriptor, asked = number_at(call, 0), call.arguments[1] if len(call.arguments) > 1 else ()
+        descriptor, flags_asked = number_at(call, 0), call.arguments[1] if len(call.arguments) > 1 else ()
         self._of(call)
-        if asked == ("F_SETFL",):
+        if flags_asked == ("F_SETFL",):
             self._waits[descriptor] = "O_NONBLOCK" not in flat_names(call)
         # The flags of a socket are shown as the script has set them.
         return Returned(result_of(call))
 
     def _setsockopt(self, call: Call) -> Returned:
         level, option, value = _bits(call, 1), _bits(call, 2), call.arguments[3] if len(call.arguments) > 3 else 0
-        first = value[0] if isinstance(value, list) and value else value
+        first_value = value[0] if isinstance(value, list) and value else value
         option_bytes: int | bytes
-        if isinstance(first, str):
-            option_bytes = first.encode()
-        elif isinstance(first, dict):
-            option_bytes = struct.pack("ii", int(first.get("onoff", 0)), int(first.get("linger", 0)))
+        if isinstance(first_value, str):
+            option_bytes = first_value.encode()
+        elif isinstance(first_value, dict):
+            option_bytes = struct.pack("ii", int(first_value.get("onoff", 0)), int(first_value.get("linger", 0)))
         else:
-            option_bytes = _constant(first, call.name)
+            option_bytes = _constant(first_value, call.name)
         self._of(call).setsockopt(level, option, option_bytes)
         return Returned(0)
 

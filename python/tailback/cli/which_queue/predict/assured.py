@@ -62,9 +62,9 @@ def _flow(text: str) -> tuple[int, Client]:
             raise ValueError
         return int(match[1] or 1), Client(read("rate", match[2]), read("time", match[3]))
     except ValueError as e:
-        why = f": {e}" if str(e) else ""
+        fault = f": {e}" if str(e) else ""
         raise click.BadParameter(
-            f"{text} is not a rate and a round trip such as 10Mbps,200ms or 12x10Mbps,200ms{why}", param_hint="--flow"
+            f"{text} is not a rate and a round trip such as 10Mbps,200ms or 12x10Mbps,200ms{fault}", param_hint="--flow"
         ) from e
 
 
@@ -197,8 +197,8 @@ def _print(g: Redn, rows: list[dict[str, Any]]) -> None:
         f'min_threshold = "{g.min_threshold} packets", middle_threshold = "{g.middle_threshold} packets", '
         f'max_threshold = "{g.max_threshold} packets"'
     )
-    weighted = f", weight = {g.weight:.6f}" if g.weight is not None else ""
-    click.echo(f'\nqueue = {{ kind = "redn", mode = "adaptive_redn", {thresholds}{weighted} }}')
+    weight_text = f", weight = {g.weight:.6f}" if g.weight is not None else ""
+    click.echo(f'\nqueue = {{ kind = "redn", mode = "adaptive_redn", {thresholds}{weight_text} }}')
     for warning in g.warnings:
         click.echo(f"warning: {warning}", err=True)
 
@@ -226,8 +226,8 @@ def allocation_command(
     """
     from tailback.cli import source
 
-    loaded = source.read(scenario, overrides)
-    shares, demands = asked(lambda: of_scenario(loaded, headroom, groups))
+    scenario_read = source.read(scenario, overrides)
+    shares, demands = asked(lambda: of_scenario(scenario_read, headroom, groups))
     if as_json:
         rows = [
             {"flow": name, **{f"{c}_bps": float(getattr(s, c)) for c in ("green", "yellow", "red", "total")}}
@@ -256,11 +256,11 @@ def of_scenario(
         if groups and group not in groups:
             continue
         links |= {port: Fraction(rate) for port, rate in ports}
-        committed, peak = rates or (0, 0)
-        flows[name] = Demand(tuple(port for port, _ in ports), Fraction(committed), Fraction(peak))
-    declared = {row["name"] for row in scenario.spec["links"]}
-    whole = [port for port in links if port not in declared]
-    return allocate(links, flows, headroom=headroom, whole=whole), flows
+        committed_bps, peak = rates or (0, 0)
+        flows[name] = Demand(tuple(port for port, _ in ports), Fraction(committed_bps), Fraction(peak))
+    declared_links = {row["name"] for row in scenario.spec["links"]}
+    whole_ports = [port for port in links if port not in declared_links]
+    return allocate(links, flows, headroom=headroom, whole=whole_ports), flows
 
 
 def _print_shares(shares: dict[str, Share], promised: dict[str, Demand]) -> None:
