@@ -142,9 +142,9 @@ def _joined(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
 
 
 def _queue(line: int, head: re.Match[str]) -> Queue:
-    rest = head[4].split()
-    counters = {w: _count(v) for w, v in pairwise(rest) if w in _COUNTS and _NUMBER.fullmatch(v)}
-    return Queue(_shown(line, head, rest), dict(counters))
+    words_after = head[4].split()
+    counters = {w: _count(v) for w, v in pairwise(words_after) if w in _COUNTS and _NUMBER.fullmatch(v)}
+    return Queue(_shown(line, head, words_after), dict(counters))
 
 
 def _shown(line: int, head: re.Match[str], rest: list[str]) -> Statement:
@@ -192,8 +192,8 @@ def _as_said(kind: str, words: Sequence[str], of: str) -> tuple[list[str], dict[
     while words_left:
         word = words_left.pop(0)
         if word in _SILENT and words_left:
-            value = words_left.pop(0)
-            exponent = value if word == EXPONENT else exponent
+            word_value = words_left.pop(0)
+            exponent = word_value if word == EXPONENT else exponent
         elif (word == "raw" and "overhead" in words_left) or word == "no-sce":
             continue
         elif of == "qdisc" and words_left and (_of_table(kind, word, words_left) or (word in _TABLE and stab)):
@@ -235,8 +235,8 @@ def _counted(queue: Queue, line: str, tins: list[str]) -> bool:
         return True
     column_name, *columns = re.split(r"\s{2,}", text)
     if tins and len(columns) >= 1 and column_name.split()[0] in _TINS:
-        values = [v for part in columns for v in part.split()]
-        for name, value in zip(tins, values, strict=False):
+        tin_values = [v for part in columns for v in part.split()]
+        for name, value in zip(tins, tin_values, strict=False):
             queue.tins.setdefault(name, {})[column_name.split()[0]] = _value(value)
         return True
     if columns and all(p in _TIN_NAMES or p.startswith("Tin ") for p in (column_name, *columns)):
@@ -256,8 +256,10 @@ def _pairs(queue: Queue, text: str) -> bool:
     for phrase in ("min/max network layer size", "min/max overhead-adjusted size"):
         if text.startswith(phrase):
             extremes = [w for w in text.removeprefix(phrase).replace("/", " ").split() if _NUMBER.fullmatch(w)]
-            which = "network" if "network" in phrase else "adjusted"
-            queue.counters |= {f"{m}_{which}": _value(v) for m, v in zip(("min", "max"), extremes, strict=False)}
+            threshold_kind = "network" if "network" in phrase else "adjusted"
+            queue.counters |= {
+                f"{m}_{threshold_kind}": _value(v) for m, v in zip(("min", "max"), extremes, strict=False)
+            }
             return len(extremes) == 2
     words = [w for w in text.split() if w not in ("of", "dropping")]
     pair_count, i = 0, 0

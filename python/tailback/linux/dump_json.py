@@ -71,8 +71,8 @@ def _of_row(row: Mapping[str, Any]) -> Queue:
     tins = row.get("tins")
     for tin_number, tin in enumerate(tins if isinstance(tins, list) else []):
         if isinstance(tin, Mapping) and tin_number < _MOST_TINS:
-            numbers = {k: v for k, v in tin.items() if isinstance(v, int | float) and not isinstance(v, bool)}
-            queue.tins[f"Tin {tin_number}"] = {str(k)[:_LONGEST]: v for k, v in numbers.items()}
+            counters = {k: v for k, v in tin.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+            queue.tins[f"Tin {tin_number}"] = {str(k)[:_LONGEST]: v for k, v in counters.items()}
     return queue
 
 
@@ -128,8 +128,8 @@ def _said(kind: str, key: str, value: Any) -> list[str]:
         return [key, f"{round(8 * value)}bit"]
     if key in _TIMES:
         # For these the kernel's clock counts units of 1.024 us and rounds down: 4999 us is 5 ms.
-        whole = value + 1 if isinstance(value, int) and value % 10 == 9 else value
-        return ["latency" if key == "lat" else key, f"{whole}us"]
+        rounded_up = value + 1 if isinstance(value, int) and value % 10 == 9 else value
+        return ["latency" if key == "lat" else key, f"{rounded_up}us"]
     return [key, str(value)]
 
 
@@ -162,12 +162,12 @@ def _netem_table(key: str, value: Mapping[str, Any]) -> list[str]:
         return ["loss", *share("loss"), *share("correlation")] if share("loss") else []
     if key in ("loss-gemodel", "loss-state"):
         names = ("p", "r", "1-h", "1-k") if key == "loss-gemodel" else ("p13", "p31", "p32", "p23", "p14")
-        parts = [n if isinstance(n := value.get(name), int | float) else 0.0 for name in names]
-        return ["loss", key.removeprefix("loss-"), *[f"{100 * n:.9g}%" for n in parts]]
+        fractions = [n if isinstance(n := value.get(name), int | float) else 0.0 for name in names]
+        return ["loss", key.removeprefix("loss-"), *[f"{100 * n:.9g}%" for n in fractions]]
     if key in ("duplicate", "reorder", "corrupt"):
         return [key, *share(key), *share("correlation")] if share(key) else []
     rate = value.get("rate")
     if key == "rate" and isinstance(rate, int | float):
-        numbers = [value.get(n) for n in ("packetoverhead", "cellsize", "celloverhead")]
-        return ["rate", f"{round(8 * rate)}bit", *[str(n) if isinstance(n, int) else "0" for n in numbers]]
+        overheads = [value.get(n) for n in ("packetoverhead", "cellsize", "celloverhead")]
+        return ["rate", f"{round(8 * rate)}bit", *[str(n) if isinstance(n, int) else "0" for n in overheads]]
     return ["slot"] if key == "slot" else []

@@ -130,8 +130,8 @@ def nearest(discipline: str) -> str:
 
 def law(discipline: str) -> Mapping[str, Any] | None:
     """The law that a discipline follows on a link."""
-    declared: Mapping[str, Any] | None = (models().get(discipline) or {}).get("law")
-    return declared
+    declared_law: Mapping[str, Any] | None = (models().get(discipline) or {}).get("law")
+    return declared_law
 
 
 def shaping(discipline: str) -> str | None:

@@ -62,8 +62,10 @@ def lines(
         remarks += tc_words.remarks
         for code in c.get("dscp", ()):
             match = f"u32 match ip dsfield {_code(str(code)) << 2:#04x} 0xfc"
-            number = len(filters) + 1
-            filters.append(f"tc filter replace dev {device} protocol ip parent 1: prio {number} {match} flowid {name}")
+            filter_number = len(filters) + 1
+            filters.append(
+                f"tc filter replace dev {device} protocol ip parent 1: prio {filter_number} {match} flowid {name}"
+            )
     return (*commands, *filters), tuple(dict.fromkeys(unsaid)), tuple(dict.fromkeys(remarks))
 
 
@@ -81,8 +83,8 @@ def _code(name: str) -> int:
         return int(name)
     if name in _CODES:
         return _CODES[name]
-    number = [int(c) for c in name if c.isdigit()]
-    return 8 * number[0] + 2 * (number[1] if len(number) > 1 else 0)
+    digits = [int(c) for c in name if c.isdigit()]
+    return 8 * digits[0] + 2 * (digits[1] if len(digits) > 1 else 0)
 
 
 def _rate(value: Any) -> float:

@@ -63,17 +63,19 @@ def _around(given: Mapping[str, Any], rate_bps: float, marking: bool) -> Queue:
     framing = Framing("", "", overhead, mpu, given.get("framing", "plain"), "", "", pppoe=True)
     rate_bps *= framing.rate_factor
     burst = max(_core.parse_bytes(str(given.get("burst", "1514B"))), FULL_PACKET)
-    written = _written(inner_queue, Path(rate_bps, framing.shaped(1500), 0.1), marking)
-    return Queue(("htb", written.kind), written, True, (rate_bps, burst, framing.htb))
+    tc_words = _written(inner_queue, Path(rate_bps, framing.shaped(1500), 0.1), marking)
+    return Queue(("htb", tc_words.kind), tc_words, True, (rate_bps, burst, framing.htb))
 
 
 def _written(given: Mapping[str, Any], path: Path | None, marking: bool) -> words.Written:
     kind = given["kind"]
     linux_form = form(kind)
     if linux_form is None or (linux_form.shapes and (path is not None or linux_form.always)):
-        below = ", ".join(f.discipline for f in forms() if not f.shapes)
-        alone = ", ".join(f.discipline for f in forms() if f.shapes and not f.always)
-        raise TcError(f"Linux has no queue that is this {kind}; the kernel can have {below}, and {alone} with a rate")
+        queues_below = ", ".join(f.discipline for f in forms() if not f.shapes)
+        shapers = ", ".join(f.discipline for f in forms() if f.shapes and not f.always)
+        raise TcError(
+            f"Linux has no queue that is this {kind}; the kernel can have {queues_below}, and {shapers} with a rate"
+        )
     # A scenario always has a limit, so the limit is written even if it would be the device's.
     limits = {o.parameter: linux_form.defaults[o.parameter] for o in linux_form.options if o.unsaid == "device"}
     tc_words = words.write(linux_form, {**limits, **given}, path, ecn=marking)

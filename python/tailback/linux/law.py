@@ -133,8 +133,10 @@ def automatic_thresholds(rate_bps: float, mean_packet: int, room: float, target_
     sends in `target_s`, and at least 5; the upper is three times the lower. Without a target, `target_s` is 5 ms and
     the ramp ends within a buffer of `room` packets (`tailback describe red`)."""
     half_packets = (RED_DELAY_S if target_s is None else target_s) * rate_bps / (8 * mean_packet) / 2
-    low = max(half_packets, 5.0) if target_s is not None else min(max(min(half_packets, room / 6), 5.0), room / 3)
-    return low, 3 * low
+    min_threshold = (
+        max(half_packets, 5.0) if target_s is not None else min(max(min(half_packets, room / 6), 5.0), room / 3)
+    )
+    return min_threshold, 3 * min_threshold
 
 
 def weight(path: Path) -> float:

@@ -85,13 +85,13 @@ class _Words:
         """The next word as a value. If it is not a value, it stays, and the result is None."""
         if not self.left or (not self.left[0][:1].isdigit() and self.left[0][:1] not in ".-"):
             return None
-        value = read(self.left[0])
+        value_read = read(self.left[0])
         self.left.pop(0)
-        return value
+        return value_read
 
     def more_share(self, of: str) -> float | None:
-        found: float | None = self.more(lambda text: percent(text, of))
-        return found
+        share: float | None = self.more(lambda text: percent(text, of))
+        return share
 
 
 def percent(text: str, of: str) -> float:
@@ -130,8 +130,8 @@ def parse(words: Sequence[str]) -> Netem:
             settings.ecn = True
         elif word == "rate":
             settings.rate_bps = units.rate(words_left.next(word))
-            numbers = [words_left.more(lambda text: int(_number(text, "rate"))) or 0 for _ in range(3)]
-            settings.overheads = (numbers[0], numbers[1], numbers[2])
+            overheads = [words_left.more(lambda text: int(_number(text, "rate"))) or 0 for _ in range(3)]
+            settings.overheads = (overheads[0], overheads[1], overheads[2])
         elif word == "slot":
             settings.others.append(word)
             _slot(words_left)
@@ -204,8 +204,8 @@ def _loss(made: Netem, left: _Words, word: str) -> None:
     elif next_word == "state":
         left.next(word)
         states = [left.share("loss state")]
-        while len(states) < 5 and (more := left.more_share("loss state")) is not None:
-            states.append(more)
+        while len(states) < 5 and (next_share := left.more_share("loss state")) is not None:
+            states.append(next_share)
         made.states = tuple(states)
     else:
         if next_word == "random":

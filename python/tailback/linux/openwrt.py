@@ -69,8 +69,8 @@ def sqm(setup: Setup) -> Sqm | None:
         return None
     shapes = setup.form is not None and setup.form.shapes
     options = _cake(setup) if shapes else _fq_codel(setup)
-    own = () if shapes else ("SQM gives fq_codel a limit of 1001 packets, and a target that follows the rate.",)
-    return Sqm(setup.discipline, tuple(options), _UNDO, (*own, OFFLOAD, _OFFLOAD_AGAIN, PROCESSOR))
+    own_remarks = () if shapes else ("SQM gives fq_codel a limit of 1001 packets, and a target that follows the rate.",)
+    return Sqm(setup.discipline, tuple(options), _UNDO, (*own_remarks, OFFLOAD, _OFFLOAD_AGAIN, PROCESSOR))
 
 
 def next_best(setup: Setup) -> Setup:
@@ -117,9 +117,9 @@ def _fq_codel(setup: Setup) -> _Options:
     framing = setup.framing
     down_bps, up_bps = setup.down_bps * framing.rate_factor, setup.up_bps * framing.rate_factor
     marks = ["ECN" if own.get("ecn", setup.ecn) else "NOECN" for own in (setup.down, setup.up)]
-    both = [setup.written(direction, without=("ecn",)).words for direction in ("down", "up")]
+    words_of_ways = [setup.written(direction, without=("ecn",)).words for direction in ("down", "up")]
     options_given = [
-        (name, " ".join(own)) for name, own in zip(("iqdisc_opts", "eqdisc_opts"), both, strict=True) if own
+        (name, " ".join(own)) for name, own in zip(("iqdisc_opts", "eqdisc_opts"), words_of_ways, strict=True) if own
     ]
     return [
         *_basic(setup, down_bps, up_bps),

@@ -63,8 +63,8 @@ def of_words(kind: str, rest: Sequence[str], left: list[str] | None = None) -> t
 
 def _knows(form: Form, words: Sequence[str]) -> bool:
     """Whether the form also has the fixed words of the other forms."""
-    own = {*(w for option in form.options for _, w in option.words), *(option.word for option in form.options)}
-    return all(w in own for other in forms() if other.kind == form.kind for w in other.always if w in words)
+    own_words = {*(w for option in form.options for _, w in option.words), *(option.word for option in form.options)}
+    return all(w in own_words for other in forms() if other.kind == form.kind for w in other.always if w in words)
 
 
 def _discipline(words: list[str]) -> list[str]:
@@ -128,14 +128,14 @@ class _Reader:
                     settings_read[option.parameter] = value == "true" if option.value == "flag" else value
                 if option.parameter == PROFILE:
                     # The last word counts: a profile replaces the settings of earlier words.
-                    for other in [w for w in raw if self.valued[w].parameter in self.form.of_profile(value)]:
-                        del raw[other]
+                    for other_word in [w for w in raw if self.valued[w].parameter in self.form.of_profile(value)]:
+                        del raw[other_word]
             elif word in self.presets:
                 self.lay(settings_read, self.presets[word])
-            elif self.left_out is not None and word in (others := _others(self.kind)):
-                many = others[word]
-                self.left_out.append(" ".join([word, *words_left[:many]]))
-                words_left = words_left[many:]
+            elif self.left_out is not None and word in (option_counts := _others(self.kind)):
+                argument_count = option_counts[word]
+                self.left_out.append(" ".join([word, *words_left[:argument_count]]))
+                words_left = words_left[argument_count:]
             else:
                 known_words = [*self.valued, *self.flags, *self.presets]
                 raise TcError(f"{self.kind}: tc's {word!r} has no counterpart here; {_near(word, known_words)}")
@@ -162,9 +162,9 @@ class _Reader:
         if "max" not in raw:
             raw["max"] = str(3 * units.size(raw["min"]) if "min" in raw else limit // 4)
         raw.setdefault("min", str(units.size(raw["max"]) // 3))
-        low, high = units.size(raw["min"]), units.size(raw["max"])
+        min_bytes, max_bytes = units.size(raw["min"]), units.size(raw["max"])
         size = 1 if self.valued["min"].value == "packets" else size
-        raw.setdefault("burst", str((2 * low + high) // (3 * size)))
+        raw.setdefault("burst", str((2 * min_bytes + max_bytes) // (3 * size)))
 
     def store(self, values: dict[str, Any], option: TcWord, text: str, raw: Mapping[str, str] | None = None) -> None:
         if not option.parameter:
@@ -190,8 +190,8 @@ class _Reader:
             case "bytes":
                 return f"{units.size(text)}B"
             case "bytes-of-packets":
-                number, packet = units.size(text), self.mean_packet(raw)
-                return f"{number // packet} packets" if packet and number % packet == 0 else f"{number}B"
+                amount, packet = units.size(text), self.mean_packet(raw)
+                return f"{amount // packet} packets" if packet and amount % packet == 0 else f"{amount}B"
             case "time":
                 return law.seconds(units.time(text))
             case "seconds":
@@ -223,8 +223,10 @@ class _Reader:
     def weight(self, raw: Mapping[str, str]) -> float:
         burst = self.count(self.valued["burst"], raw["burst"])
         packet = self.mean_packet(raw)
-        low = units.size(raw["min"])
-        exponent = law.exponent_of_burst(low if self.valued["min"].value == "packets" else low / packet, burst)
+        min_bytes = units.size(raw["min"])
+        exponent = law.exponent_of_burst(
+            min_bytes if self.valued["min"].value == "packets" else min_bytes / packet, burst
+        )
         if exponent is None:
             raise TcError(f"{self.kind}: burst {burst} is less than min is in packets; give a larger one")
         return 2.0**-exponent

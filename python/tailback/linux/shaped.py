@@ -65,8 +65,8 @@ def sides(tree: Tree, leave: Leave) -> list[Side]:
         if not device.qdiscs and not device.classes:
             continue
         if (side_found := _side(device, device_behind.get(device.name, device.name), leave)) is not None:
-            down = device.name in device_behind or device.name.startswith("ifb")
-            side_found.way = "down" if down else ""
+            is_down = device.name in device_behind or device.name.startswith("ifb")
+            side_found.way = "down" if is_down else ""
             directions.append(side_found)
     if any(side.way == "down" for side in directions):
         for side in directions:
@@ -154,12 +154,10 @@ class _Walk:
 
     def device_own(self, one: Statement, level: int) -> None:
         if one.kind == "mq":
-            queues_below = self.device.below(one.handle or "0:") or [
-                q for a, q in self.device.qdiscs.items() if a != "root"
-            ]
-            if queues_below:
+            below = self.device.below(one.handle or "0:") or [q for a, q in self.device.qdiscs.items() if a != "root"]
+            if below:
                 self.leave("mq", "one queue of the card stands for all", one.line)
-                self.qdisc(queues_below[0], level + 1)
+                self.qdisc(below[0], level + 1)
                 return
         self.fifo(one.line, f"{one.kind}: what the device has")
 
@@ -198,9 +196,9 @@ class _Walk:
                     sibling.line,
                 )
         self.classes(leaf)
-        below = self.device.below(leaf.handle)
-        if below:
-            self.qdisc(below[0], level + 1)
+        queues_below = self.device.below(leaf.handle)
+        if queues_below:
+            self.qdisc(queues_below[0], level + 1)
         else:
             self.fifo(leaf.line, f"class {leaf.handle} without a qdisc of its own: pfifo")
 
@@ -231,9 +229,11 @@ class _Walk:
                 size_options = options
         leaf_options = class_options[0][1]
         if rate > leaf_options["rate"]:
-            what = f"rate {units.rate_text(leaf_options['rate'])} of class {leaf.handle}"
+            rate_of_class = f"rate {units.rate_text(leaf_options['rate'])} of class {leaf.handle}"
             self.leave(
-                what, f"other classes are idle here, so that this class has {units.scenario_rate(rate)}", leaf.line
+                rate_of_class,
+                f"other classes are idle here, so that this class has {units.scenario_rate(rate)}",
+                leaf.line,
             )
         if "burst" not in leaf_options and "cburst" not in leaf_options:
             self.say(leaf.line, "burst", f"assumed {burst} B: what tc gives with timers of high resolution")
@@ -250,9 +250,11 @@ class _Walk:
         words_of_kind = classful.CLASS_WORDS
         class_rows: list[dict[str, Any]] = []
         counts: list[Statement] = []
-        below = [c for c in self.device.classes.values() if c.handle.partition(":")[0] == top.handle.partition(":")[0]]
+        classes_below = [
+            c for c in self.device.classes.values() if c.handle.partition(":")[0] == top.handle.partition(":")[0]
+        ]
         top_options = classful.values(top.kind, top.words, words_of_kind.get(top.kind, ()))
-        for c in below:
+        for c in classes_below:
             if c.kind not in words_of_kind:
                 raise TcError(f"a class of {_plain(c.kind)} is not simulated; {classful.REFUSED.get(c.kind, 'htb is')}")
             options = classful.values(c.kind, c.words, words_of_kind[c.kind])
@@ -378,8 +380,8 @@ class _Walk:
         bands = options.get("bands", 3)
         self.say(one.line, one.kind, f"{bands} bands")
         # Band of packets without a type of service: tc-prio(8).
-        unmarked = options.get("priomap", classful.PRIOMAP)[0]
-        band = f"{one.handle.partition(':')[0]}:{unmarked + 1:x}"
+        unmarked_band = options.get("priomap", classful.PRIOMAP)[0]
+        band = f"{one.handle.partition(':')[0]}:{unmarked_band + 1:x}"
         band_queues = {
             place: q for place, q in self.device.qdiscs.items() if place.startswith(f"{one.handle.partition(':')[0]}:")
         }

@@ -142,9 +142,9 @@ class Setup:
         """The words of the discipline. `bare` leaves out the rate and the line's framing."""
         if self.form is None:
             raise TcError(f"Linux has no {self.discipline}")
-        up = direction == "up"
-        settings = {k: v for k, v in (self.up if up else self.down).items() if k not in without}
-        path = self.path(self.up_bps if up else self.down_bps)
+        is_up = direction == "up"
+        settings = {k: v for k, v in (self.up if is_up else self.down).items() if k not in without}
+        path = self.path(self.up_bps if is_up else self.down_bps)
         framing_words: list[str] = []
         if self.form.shapes and not bare:
             framing_keys = self.framing.simulated()
@@ -189,8 +189,8 @@ class Lines:
 
     def script(self) -> str:
         """The commands as a script for a shell, with comments."""
-        parts = (("Up", self.up), ("Down", self.down), ("To undo", self.undo))
-        blocks = ["\n".join([f"# {head}", *map(_commented, lines)]) for head, lines in parts if lines]
+        directions = (("Up", self.up), ("Down", self.down), ("To undo", self.undo))
+        blocks = ["\n".join([f"# {head}", *map(_commented, lines)]) for head, lines in directions if lines]
         return "\n\n".join(blocks) + "\n" if blocks else ""
 
 
@@ -202,8 +202,8 @@ def lines(setup: Setup) -> Lines:
     """The commands that set this up on Linux."""
     if setup.form is None:
         instead = nearest(setup.discipline)
-        why = f"Linux has no {setup.discipline}; the nearest that it has is {instead}."
-        return Lines(setup.discipline, why_not=why, instead=instead)
+        reason = f"Linux has no {setup.discipline}; the nearest that it has is {instead}."
+        return Lines(setup.discipline, why_not=reason, instead=instead)
     make, remarks = (_shaping, _SHAPING_REMARKS) if setup.form.shapes else (_below_htb, _HTB_REMARKS)
     comment = "Incoming packets pass through this device, where they can wait."
     ifb_lines = (Line(text, "" if i else comment) for i, text in enumerate(intermediate(setup.wan, setup.ifb)))
@@ -284,8 +284,12 @@ def _leaf_comment(form: Form | None) -> str:
 
 
 def _shape_comment(framing: Framing, line_bps: float) -> str:
-    counted = f"overhead: {framing.overhead} B from the IP packet on"
-    clauses = [f"{counted}, of which the device counts {framing.device_header}" if framing.device_header else counted]
+    overhead_text = f"overhead: {framing.overhead} B from the IP packet on"
+    clauses = [
+        f"{overhead_text}, of which the device counts {framing.device_header}"
+        if framing.device_header
+        else overhead_text
+    ]
     if framing.cells == "ptm":
         clauses.append(f"htb knows no ptm, so that the rate is 64/65 of {units.kbit_text(line_bps)}")
     if framing.mpu:

@@ -72,9 +72,9 @@ def commands(text: str) -> Paste:
     paste = Paste()
     logical = list(_logical(text))
     # `# tc ...` is a command of root, with its prompt. If other lines have no `#`, it is a comment.
-    typed = any(_begins(line) for _, line in logical)
+    is_typed = any(_begins(line) for _, line in logical)
     for line_number, line in logical:
-        bare = _without_prompt(line, keep_sign=typed)
+        bare = _without_prompt(line, keep_sign=is_typed)
         for words in _split(paste, line_number, bare):
             _take(paste, line_number, words)
     return paste
@@ -163,9 +163,9 @@ def _words(paste: Paste, line: str) -> Iterator[str | None]:
             continue
         if word is None and c == "#":
             break
-        if word is None and (found := _REDIRECTION.match(line, position)):
+        if word is None and (redirection := _REDIRECTION.match(line, position)):
             # The target is the next word, unless it is a number.
-            position, skip = found.end(), found[0][-1] in "<>"
+            position, skip = redirection.end(), redirection[0][-1] in "<>"
             continue
         if c in ";|&()\n":
             if word is not None and not skip:
@@ -276,10 +276,10 @@ class _Sum:
         self.tokens = tokens
 
     def total(self) -> int:
-        value = self.terms()
+        result = self.terms()
         if self.tokens:
             raise TcError("the sum in $((...)) cannot be read; write the value in its place")
-        return value
+        return result
 
     def terms(self) -> int:
         total = self.factors()
@@ -321,8 +321,8 @@ def _take(paste: Paste, number: int, words: list[str]) -> None:
     """Keeps a command of a line from its program on, or leaves it out."""
     while words and words[0] in ("export", "local", "readonly", "declare", "set", "uci"):
         for word in words[1:]:
-            if found := _ASSIGNED.fullmatch(word):
-                paste.variables[found[1]] = found[2][:MOST_VALUE]
+            if assignment := _ASSIGNED.fullmatch(word):
+                paste.variables[assignment[1]] = assignment[2][:MOST_VALUE]
         return
     if not words or (words[0] in _BLOCKS and len(words) == 1):
         return

@@ -112,9 +112,9 @@ def _without_value(one: Statement) -> str:
 
 def put(tree: Tree, one: Statement, leave: Callable[[str, str, int], None]) -> None:
     """Adds one statement. Raises `TcError`."""
-    if missing := _without_value(one):
-        name = missing.strip("${}")
-        raise TcError(f"{missing} has no value in what was pasted; write {name}=... above it")
+    if missing_value := _without_value(one):
+        name = missing_value.strip("${}")
+        raise TcError(f"{missing_value} has no value in what was pasted; write {name}=... above it")
     one = _standing(one)
     device = tree.device(one.device or "")
     if one.object == "filter":

@@ -63,8 +63,12 @@ def write(
 def linux_defaults(form: Form) -> dict[str, Any]:
     """Linux's defaults for the parameters that have another default in the simulator."""
     writer = _Writer(form, {}, None, None, False)
-    others = [o for o in form.options if o.unsaid == "is" and not writer.is_understood(o)]
-    return {o.parameter: int(o.default) if o.default.isdigit() else o.default for o in others if o.default != "none"}
+    options_to_write = [o for o in form.options if o.unsaid == "is" and not writer.is_understood(o)]
+    return {
+        o.parameter: int(o.default) if o.default.isdigit() else o.default
+        for o in options_to_write
+        if o.default != "none"
+    }
 
 
 class _Writer:
@@ -206,8 +210,8 @@ class _Writer:
         return str(UNLIMITED_PACKETS if amount is None else amount)
 
     def size(self, option: TcWord, value: Any) -> str:
-        number, unit = _size(value)
-        return str((UNLIMITED_BYTES if unit == "bytes" else UNLIMITED_PACKETS) if number is None else number)
+        amount, unit = _size(value)
+        return str((UNLIMITED_BYTES if unit == "bytes" else UNLIMITED_PACKETS) if amount is None else amount)
 
     def bytes_of_packets(self, option: TcWord, value: Any) -> str:
         if value is None:
@@ -234,8 +238,8 @@ class _Writer:
         """The threshold in packets of a RED that computes its thresholds from the line."""
         if self.path is None:
             raise _NoWordError("it follows from the line")
-        number, unit = _size(self.value("buffer"))
-        room = math.inf if number is None else number / (self.mean_packet if unit == "bytes" else 1)
+        amount, unit = _size(self.value("buffer"))
+        room = math.inf if amount is None else amount / (self.mean_packet if unit == "bytes" else 1)
         target = self.value("delay_target")
         thresholds = law.automatic_thresholds(
             self.path.rate_bps, self.mean_packet, room, None if target is None else _time(target)
@@ -277,9 +281,9 @@ class _Writer:
             weight = law.weight(Path(self.path.rate_bps, mean, self.path.rtt_s))
         if weight <= 0:
             raise _NoWordError("an average that moves")
-        low = next(o for o in self.form.options if o.word == "min")
-        least = int(_WRITE[low.value](self, low, self.value(low.parameter)))
-        packets, exponent = law.burst(least if low.value == "packets" else least / mean, weight)
+        min_option = next(o for o in self.form.options if o.word == "min")
+        least = int(_WRITE[min_option.value](self, min_option, self.value(min_option.parameter)))
+        packets, exponent = law.burst(least if min_option.value == "packets" else least / mean, weight)
         if abs(2.0**-exponent / weight - 1) > 1e-6:
             self.remarks.append(
                 f"Linux's weight is a power of two, which follows from burst: {2.0**-exponent:.4g}, not {weight:.4g}."
@@ -287,8 +291,8 @@ class _Writer:
         return str(packets)
 
     def round_trip(self, option: TcWord, value: Any) -> str:
-        target, stretched = (_time(self.value(p)) for p in ("target", "interval"))
-        base = law.base_interval(target, stretched, self.path)
+        target, interval_s = (_time(self.value(p)) for p in ("target", "interval"))
+        base = law.base_interval(target, interval_s, self.path)
         if base is None:
             raise _NoWordError("Linux's cake takes target and interval from rtt")
         return units.time_text(base)
@@ -326,8 +330,8 @@ def _is_true(value: Any) -> bool:
 
 
 def _size(value: Any) -> tuple[int | None, str]:
-    number, unit = _quantity(_core.parse_size, value, "a number of packets or bytes")
-    return None if number is None else int(number), unit
+    amount, unit = _quantity(_core.parse_size, value, "a number of packets or bytes")
+    return None if amount is None else int(amount), unit
 
 
 def _bytes(value: Any) -> int:

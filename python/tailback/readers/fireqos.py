@@ -66,8 +66,8 @@ def recognises(given: Given) -> bool:
 def read(given: Given) -> Reading:
     notes = Notes()
     try:
-        made = _lines(given, notes)
-        return tc.made(NAME, "FireQOS", made, notes, given.name)
+        commands = _lines(given, notes)
+        return tc.made(NAME, "FireQOS", commands, notes, given.name)
     except TcError as e:
         problem, _, remedy = str(e).partition("; ")
         raise ReadError(problem, remedy or "mend that word", name=given.name) from None
@@ -83,9 +83,9 @@ def _words(given: Given) -> list[tuple[int, list[str]]]:
     line_words = []
     for line_number, line in enumerate(given.lines, 1):
         variables |= commands(line).variables
-        filled = re.sub(r"\$\{?(\w+)\}?", value, line.partition(" #")[0])[:2000]
-        words = filled.replace('"', "").replace("'", "").split()
-        if words and not filled.startswith("#"):
+        filled_line = re.sub(r"\$\{?(\w+)\}?", value, line.partition(" #")[0])[:2000]
+        words = filled_line.replace('"', "").replace("'", "").split()
+        if words and not filled_line.startswith("#"):
             line_words.append((line_number, words))
     return line_words
 

@@ -73,8 +73,8 @@ class FlowList:
 def recognises(given: Given) -> bool:
     if any(_HTSIM.match(line) for _, line in given.filled[:20] if len(line) < 500):
         return True
-    found = table(given)
-    return found is not None and _columns(found, given) is not None
+    table_found = table(given)
+    return table_found is not None and _columns(table_found, given) is not None
 
 
 def read(given: Given) -> Reading:
@@ -245,8 +245,8 @@ def scenario(found: FlowList) -> str:
         "# Flows of a list, each over its own connection. assumed: all hosts on one switch, with links of 10 Gb/s.",
         f'duration = "{length + max(1.0, 0.1 * length):.6g}s"',
     ]
-    used = sorted({f.source for f in found.flows} | {f.destination for f in found.flows})
-    for host in used:
+    hosts_used = sorted({f.source for f in found.flows} | {f.destination for f in found.flows})
+    for host in hosts_used:
         lines += [
             "",
             f"[link.h{host}]",

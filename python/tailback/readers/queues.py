@@ -66,9 +66,9 @@ def remarks(found: Reading) -> str:
     """One sentence on the parts that were left out; empty if there are none."""
     if not found.left:
         return ""
-    named = [f"{x.what}{f' (line {x.line})' if x.line else ''}: {x.why}" for x in found.left[:_MOST_NAMED]]
-    more = len(found.left) - _MOST_NAMED
-    return plain(f"left out of {found.title}: {'; '.join(named)}{f'; and {more} more' if more > 0 else ''}")
+    omissions = [f"{x.what}{f' (line {x.line})' if x.line else ''}: {x.why}" for x in found.left[:_MOST_NAMED]]
+    further = len(found.left) - _MOST_NAMED
+    return plain(f"left out of {found.title}: {'; '.join(omissions)}{f'; and {further} more' if further > 0 else ''}")
 
 
 # Disciplines side by side
@@ -86,9 +86,11 @@ def candidates(found: Reading, taken: Sequence[str] = ()) -> tuple[list[dict[str
     run_options: dict[str, None] = {}
     names = set(taken)
     for side in found.data.sides:
-        for one in side.impair:
-            parameters = [f"{key.replace('_', ' ')} {value_text(value)}" for key, value in one.items() if key != "kind"]
-            options = [option for key, option in (("delay", "--rtt"), ("rate", "--rate")) if key in one]
+        for impairment in side.impair:
+            parameters = [
+                f"{key.replace('_', ' ')} {value_text(value)}" for key, value in impairment.items() if key != "kind"
+            ]
+            options = [option for key, option in (("delay", "--rtt"), ("rate", "--rate")) if key in impairment]
             run_options |= dict.fromkeys(options)
             sentences.append(
                 f"netem on {side.device or 'the device'} ({', '.join(parameters)}) belongs to the path and is not "
@@ -130,10 +132,10 @@ def changes(found: Reading, scenario: _core.Scenario) -> tuple[list[str], list[s
     backward = queues.side("up") if forward is not queues.side("up") else None
     overrides: list[str] = []
     sentences: list[str] = []
-    unused = [s for s in queues.sides if s is not forward and s is not backward]
-    sentences += [f"{s.device}: only one device is put at {name}; this one is left out" for s in unused]
-    old = link.get("queue"), link.get("reverse_queue") or link.get("queue")
-    for side, key, old_queue in ((forward, "queue", old[0]), (backward, "reverse_queue", old[1])):
+    unused_sides = [s for s in queues.sides if s is not forward and s is not backward]
+    sentences += [f"{s.device}: only one device is put at {name}; this one is left out" for s in unused_sides]
+    old_queues = link.get("queue"), link.get("reverse_queue") or link.get("queue")
+    for side, key, old_queue in ((forward, "queue", old_queues[0]), (backward, "reverse_queue", old_queues[1])):
         if side is not None and side.queue:
             overrides.append(f"link.{name}.{key}={inline(side.queue)}")
         elif old_queue is not None:

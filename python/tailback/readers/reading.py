@@ -115,7 +115,7 @@ class Notes:
     @property
     def left(self) -> tuple[Left, ...]:
         omissions = []
-        for (what, why), lines in self._left.items():
-            more = f" ({len(lines)} lines; this is the first)" if len(lines) > 1 else ""
-            omissions.append(Left(what, why + more, lines[0]))
+        for (subject, reason), lines in self._left.items():
+            more_text = f" ({len(lines)} lines; this is the first)" if len(lines) > 1 else ""
+            omissions.append(Left(subject, reason + more_text, lines[0]))
         return tuple(omissions)

@@ -45,8 +45,8 @@ def masked(text: str) -> str:
 
 def sentence(text: str) -> str:
     """The text for a message: without addresses and terminal control characters, and cut to a readable length."""
-    shown = plain(masked(text))
-    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
+    shown_text = plain(masked(text))
+    return shown_text if len(shown_text) <= _LONGEST else f"{shown_text[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def leave(notes: Notes, what: str, why: str, line: int = 0) -> None:
@@ -65,8 +65,8 @@ def reading(kind: str, title: str, tree: Tree, notes: Notes, name: str, counters
             notes.say(f"queue ({side_name})", inline(side.queue))
         if side.impair:
             notes.say(f"impairments of the link ({side_name})", inline(side.impair))
-    for one in counters:
-        _count(notes, one)
+    for counter in counters:
+        _count(notes, counter)
     if not directions and not counters:
         raise ReadError(
             f"no part of it can be simulated: {_why(notes)}",
@@ -81,8 +81,8 @@ def reading(kind: str, title: str, tree: Tree, notes: Notes, name: str, counters
             lambda: "".join(f"# {_WAYS[s.way]}, {masked(s.device)}\nqueue = {inline(s.queue)}\n" for s in queues),
         )
     next_ = _next(queues, directions)
-    data = Queues(tuple(directions), tuple(counters))
-    return Reading(kind, title, tuple(notes.understood), notes.left, next_, data, scenario_file)
+    queues_read = Queues(tuple(directions), tuple(counters))
+    return Reading(kind, title, tuple(notes.understood), notes.left, next_, queues_read, scenario_file)
 
 
 def _why(notes: Notes) -> str:

@@ -26,8 +26,8 @@ def text(found: Reading, file: str) -> str:
     steps = [(plain(n.command.replace("FILE", file_word)), n.why) for n in found.next]
     if steps:
         lines += ["", "next:"]
-        for command, why in steps:
-            lines += [f"  {command}", f"      {why}"]
+        for command, reason in steps:
+            lines += [f"  {command}", f"      {reason}"]
     return "\n".join(lines)
 
 
@@ -49,5 +49,5 @@ def _part(name: str, rows: list[tuple[str, str]], width: int) -> list[str]:
         lines += columns([["     ", value_text]], wrap=1, width=width)
         cells = []
     lines += columns(cells, wrap=1, width=width)
-    more = [f"  and {len(rows) - _MOST} more; --json has all"] if len(rows) > _MOST else []
-    return ["", f"{name}:", *lines, *more]
+    more_line = [f"  and {len(rows) - _MOST} more; --json has all"] if len(rows) > _MOST else []
+    return ["", f"{name}:", *lines, *more_line]

@@ -70,8 +70,8 @@ class Points:
 
 
 def recognises(given: Given) -> bool:
-    found = _cells(given)
-    return found is not None and _points(found) is not None
+    cells = _cells(given)
+    return cells is not None and _points(cells) is not None
 
 
 def read(given: Given) -> Reading:
@@ -106,9 +106,9 @@ def read(given: Given) -> Reading:
             f"the shares end at {total_share:g}", "let the last point have 1 or 100", cells.rows[-1][0], given.name
         )
     points_read = Points(sizes, shares / total_share)
-    alone = Points(sizes, shares / total_share, alone=True)
-    if abs(alone.mean - stated_mean) < abs(points_read.mean - stated_mean):
-        points_read = alone
+    points_alone = Points(sizes, shares / total_share, alone=True)
+    if abs(points_alone.mean - stated_mean) < abs(points_read.mean - stated_mean):
+        points_read = points_alone
         notes.say("between two points", "no sizes: only those of the points occur, as the mean of the first line shows")
     else:
         notes.say("between two points", "assumed: a straight line")
@@ -144,8 +144,10 @@ def read(given: Given) -> Reading:
 def _cells(given: Given) -> Table | None:
     if given.document is not None:
         return None
-    found = table(given)
-    return found if found is not None and found.width in (2, 3) and len(found.rows) >= 2 else None
+    table_found = table(given)
+    return (
+        table_found if table_found is not None and table_found.width in (2, 3) and len(table_found.rows) >= 2 else None
+    )
 
 
 def _points(found: Table) -> tuple[Numbers, Numbers] | None:
@@ -162,8 +164,8 @@ def _points(found: Table) -> tuple[Numbers, Numbers] | None:
     ends = math.isclose(total_share, 1, abs_tol=2e-3) or math.isclose(total_share, 100, abs_tol=0.2)
     # The shares of a few files end early; the header, or the mean before the points, identifies such files.
     lone = len(found.ragged) == 1 and found.ragged[0] < found.rows[0][0]
-    named = lone or any("cdf" in n.lower() or "prob" in n.lower() or "share" in n.lower() for n in found.names)
-    return (sizes, shares) if ends or (named and 0 < total_share <= 100) else None
+    has_head = lone or any("cdf" in n.lower() or "prob" in n.lower() or "share" in n.lower() for n in found.names)
+    return (sizes, shares) if ends or (has_head and 0 < total_share <= 100) else None
 
 
 def scenario(points: Points) -> str:

@@ -75,9 +75,9 @@ def recognises(given: Given) -> bool:
 
 def read(given: Given) -> Reading:
     notes = Notes()
-    found = blocks(given.lines, notes)
+    sections = blocks(given.lines, notes)
     commands: list[str] = []
-    for block in found:
+    for block in sections:
         if block["enabled"] != "1":
             shapers.leave(notes, "a block of SQM", "it is not enabled", block.line)
             continue
@@ -163,8 +163,8 @@ def _direction(block: Block, device: str, kbit: int, way: str) -> list[str]:
     if not re.fullmatch(r"[a-z_0-9]{1,16}", qdisc):
         raise TcError(f"option qdisc '{qdisc[:20]}': give the kernel's name, such as cake or fq_codel")
     if _cakes(script) or _cakes(qdisc):
-        own = _of_cake(block, script, way)
-        shape = f"cake bandwidth {kbit}kbit {own} {options}"
+        own_words = _of_cake(block, script, way)
+        shape = f"cake bandwidth {kbit}kbit {own_words} {options}"
         return [_line(f"tc qdisc add dev {device} root", _stab(block, True), shape)]
     ecn = _ecn(qdisc, block["egress_ecn" if way == "e" else "ingress_ecn"])
     flows = "flows 1024" if qdisc.endswith("fq_codel") or qdisc.startswith("sf") else ""
@@ -177,8 +177,8 @@ def _direction(block: Block, device: str, kbit: int, way: str) -> list[str]:
             f"tc qdisc add dev {device} parent 1: handle 110: {leaf}",
         ]
     if script not in ("simplest", "simple"):
-        known = "layer_cake, piece_of_cake, simple, simplest or simplest_tbf"
-        raise TcError(f"script '{script[:24]}.qos' is not known; give {known}")
+        known_scripts = "layer_cake, piece_of_cake, simple, simplest or simplest_tbf"
+        raise TcError(f"script '{script[:24]}.qos' is not known; give {known_scripts}")
     return _classes(block, script, way, device, kbit, leaf)
 
 
@@ -203,17 +203,17 @@ def _of_cake(block: Block, script: str, way: str) -> str:
 
 def _link(block: Block) -> str:
     """The line's headers in the words of cake."""
-    how = block["linklayer_adaptation_mechanism"]
-    if (how != "default" and not _CAKE.search(how)) or block["linklayer"] == "none":
+    adaptation = block["linklayer_adaptation_mechanism"]
+    if (adaptation != "default" and not _CAKE.search(adaptation)) or block["linklayer"] == "none":
         return ""
     return f"{'atm ' if block['linklayer'] == 'atm' else ''}overhead {block['overhead']} mpu {block['tcMPU']}"
 
 
 def _stab(block: Block, cake: bool) -> str:
     """The line's headers as a table of sizes."""
-    how = block["linklayer_adaptation_mechanism"]
-    how = "tc_stab" if how == "default" and not cake else how
-    if how != "tc_stab" or block["linklayer"] == "none":
+    adaptation = block["linklayer_adaptation_mechanism"]
+    adaptation = "tc_stab" if adaptation == "default" and not cake else adaptation
+    if adaptation != "tc_stab" or block["linklayer"] == "none":
         return ""
     return (
         f"stab mtu {block['tcMTU']} tsize {block['tcTSIZE']} mpu {block['tcMPU']} overhead {block['overhead']} "

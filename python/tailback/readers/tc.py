@@ -119,8 +119,8 @@ def made(kind: str, title: str, lines: Sequence[str], notes: Notes, name: str) -
     def leave(what: str, why: str, _line: int) -> None:
         shapers.leave(notes, what, why)
 
-    parsed = commands("\n".join(lines)).commands
-    tree = grow([Command(0, c.words) for c in parsed], leave)
+    commands_parsed = commands("\n".join(lines)).commands
+    tree = grow([Command(0, c.words) for c in commands_parsed], leave)
     return shapers.reading(kind, title, tree, notes, name)
 
 
@@ -142,8 +142,8 @@ def _shown(given: Given, notes: Notes) -> Reading:
             queues.append(shown_object)
         elif isinstance(shown_object, dump.Filter):
             filters.append(shown_object)
-        elif (named := _DEVICE.search(shown_object[1])) is not None:
-            device = named[1]
+        elif (device_match := _DEVICE.search(shown_object[1])) is not None:
+            device = device_match[1]
         else:
             shapers.leave(notes, "a line", "no setting or counter of a qdisc", shown_object[0])
     return _of_queues(SHOWN, "output of tc qdisc show", queues, notes, given.name, filters)
@@ -172,8 +172,14 @@ def _of_queues(
         except TcError as e:
             shapers.leave(notes, f"{queue.statement.object} {queue.statement.handle}", str(e), queue.statement.line)
     # A line of a filter's hash table chooses no class by itself.
-    for shown in (f for f in filters if f.chosen or f.matches):
-        chooses(_with_class(tree, shown.chosen), shown.chosen, shown.code, _leave(notes), shown.line)
+    for shown_filter in (f for f in filters if f.chosen or f.matches):
+        chooses(
+            _with_class(tree, shown_filter.chosen),
+            shown_filter.chosen,
+            shown_filter.code,
+            _leave(notes),
+            shown_filter.line,
+        )
     if any("avpkt" in q.statement.words for q in found):
         notes.say("avpkt", "assumed 1000 B: tc does not show it")
     if any(q.statement.kind == "netem" and _has_jitter(q.statement) for q in found):

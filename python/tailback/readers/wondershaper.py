@@ -38,8 +38,8 @@ def _presets(given: Given) -> tuple[dict[str, str] | None, int]:
     presets: dict[str, str] = {}
     first_line = 0
     for line_number, line in enumerate(given.lines[:500], 1):
-        if len(line) < 200 and (one := _PRESET.fullmatch(line)) is not None:
-            presets[one[1]] = one[2]
+        if len(line) < 200 and (preset_match := _PRESET.fullmatch(line)) is not None:
+            presets[preset_match[1]] = preset_match[2]
             first_line = first_line or line_number
     return (presets, first_line) if {"DSPEED", "USPEED"} & set(presets) and "IFACE" in presets else (None, 0)
 
@@ -71,9 +71,9 @@ def read(given: Given) -> Reading:
     for name, rate in (("down", down_rate), ("up", up_rate)):
         if rate:
             notes.say(name, f"{rate}kbps", settings_line)
-    made = lines(device if re.fullmatch(r"[\w.-]{1,15}", device) else "eth0", down_rate, up_rate)
+    commands = lines(device if re.fullmatch(r"[\w.-]{1,15}", device) else "eth0", down_rate, up_rate)
     try:
-        return tc.made(NAME, "Wonder Shaper", made, notes, given.name)
+        return tc.made(NAME, "Wonder Shaper", commands, notes, given.name)
     except TcError as e:
         raise ReadError(str(e), "mend the rates", settings_line, given.name) from None
 

@@ -190,8 +190,8 @@ def class_name(make: Callable[[], Any]) -> str:
     """The name of the maker of a discipline written in Python, for messages and stored scenarios."""
     if isinstance(make, functools.partial):
         return class_name(make.func)
-    named = make if hasattr(make, "__qualname__") else type(make)
-    return f"{named.__module__}.{named.__qualname__}"
+    maker = make if hasattr(make, "__qualname__") else type(make)
+    return f"{maker.__module__}.{maker.__qualname__}"
 
 
 @checked

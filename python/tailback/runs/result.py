@@ -257,9 +257,9 @@ def execute(
         manifest.write_scenario(out_folder, scenario)
     seeds = [run["seed"] for run in plan.runs()]
     about = manifest.about(scenario, seeds, queues or {}, command, units)
-    others: Literal["beside", "replace"] = "replace" if lost_runs else "beside"
+    others_mode: Literal["beside", "replace"] = "replace" if lost_runs else "beside"
     results = plan.execute(
-        out_folder, jobs, progress, queues, queues_key, others=others, about=about, check_laws=check_laws
+        out_folder, jobs, progress, queues, queues_key, others=others_mode, about=about, check_laws=check_laws
     )
     result = Result(results, scenario, queues=queues)
     for path in results.damaged:
@@ -278,6 +278,6 @@ def load_result(dir: str | os.PathLike[str]) -> Result:
     >>> tb.load_result("out/mine").replications
     1
     """
-    where = Path(dir)
-    results = _core.read_results(where)
-    return Result(results, stored_scenario(where / "scenario.toml"), manifest.read(where))
+    folder = Path(dir)
+    results = _core.read_results(folder)
+    return Result(results, stored_scenario(folder / "scenario.toml"), manifest.read(folder))

@@ -115,12 +115,12 @@ class Table:
     def text(self, width: int = 80) -> str:
         """The table for a terminal: as many sources side by side as fit, and the others below."""
         if self.empty:
-            why = "as published" if any(t for _, t, _ in self.rows) else "nothing is published"
-            return f"{self.title}: 0 for all sources and pairs ({why})"
+            reason = "as published" if any(t for _, t, _ in self.rows) else "nothing is published"
+            return f"{self.title}: 0 for all sources and pairs ({reason})"
         label = max(len(p) for p, _, _ in self.rows)
         lead = label + GAP + len("published") + GAP
-        wide = max(len(x) for _, theirs, ours in self.rows for x in [*(theirs or []), *ours, *self.sources]) + GAP
-        columns_fitting = max(1, (width - lead) // wide)
+        widest = max(len(x) for _, theirs, ours in self.rows for x in [*(theirs or []), *ours, *self.sources]) + GAP
+        columns_fitting = max(1, (width - lead) // widest)
         return "\n".join(
             self._block(slice(start, start + columns_fitting), several=len(self.sources) > columns_fitting)
             for start in range(0, len(self.sources), columns_fitting)

@@ -94,9 +94,11 @@ class Drawn:
 
         kinds.load()
         d.study.code.draws()
-        drawn = kinds.FIGURES[d.output["kind"]](d)
+        figure_drawn = kinds.FIGURES[d.output["kind"]](d)
         figures = []
-        for caption, fig in drawn if isinstance(drawn, list) else [(d.output.get("caption", ""), drawn)]:
+        for caption, fig in (
+            figure_drawn if isinstance(figure_drawn, list) else [(d.output.get("caption", ""), figure_drawn)]
+        ):
             files: list[Path] = []
             if fig is not None:
                 number += 1
@@ -133,8 +135,8 @@ def key_of(d: Drawing, number: int, kinds: Sequence[str]) -> str:
     """32 hexadecimal digits that are computed from everything that decides the figures of an output."""
     h = hashlib.sha256()
     made_by = (code(), d.study.code.digest, libraries(), repr(kinds), _style())
-    for part in (*made_by, _words(d, number), *_runs(d), *_numbers(d)):
-        h.update(part if isinstance(part, bytes) else part.encode())
+    for key_part in (*made_by, _words(d, number), *_runs(d), *_numbers(d)):
+        h.update(key_part if isinstance(key_part, bytes) else key_part.encode())
         h.update(b"\n")
     return h.hexdigest()[:32]
 
@@ -162,8 +164,8 @@ def libraries() -> str:
 def _style() -> str:
     from tailback.core import figure_style
 
-    shown = {k: v for k, v in figure_style.settings().items() if not k.startswith(SHOWN)}
-    return repr(sorted(shown.items()))
+    visible_settings = {k: v for k, v in figure_style.settings().items() if not k.startswith(SHOWN)}
+    return repr(sorted(visible_settings.items()))
 
 
 def _words(d: Drawing, number: int) -> str:

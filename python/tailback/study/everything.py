@@ -34,8 +34,8 @@ def everything(
     for name in names or studies.known():
         study = studies.load(name)
         seeds = f" --seeds {how.seeds}" if how.seeds else ""
-        again = f"tailback reproduce {name} --{how.mode}{seeds}"
-        r = reproduce(study, None, _under(name, how), out / study.id, command=again)
+        command = f"tailback reproduce {name} --{how.mode}{seeds}"
+        r = reproduce(study, None, _under(name, how), out / study.id, command=command)
         reproductions.append(r)
         if ended is not None:
             ended(r)

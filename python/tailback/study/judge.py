@@ -92,8 +92,8 @@ class Judge:
             remarks.append(
                 f"{len(one_seed_findings)} of {len(findings)} checks ask for an order, and one seed gives none."
             )
-        own = [f"A limit of its own: {s.own_limit}."] if s.own_limit else []
-        note = " ".join([note, *own, *remarks]).strip()
+        limit_note = [f"A limit of its own: {s.own_limit}."] if s.own_limit else []
+        note = " ".join([note, *limit_note, *remarks]).strip()
         if not decided_findings and not one_seed_findings:
             reasons = {self.samples.not_measured.get(x.runs, "") for x in s.asks()} - {""}
             note = " ".join([note, *sorted(reasons)]).strip()
@@ -177,8 +177,8 @@ class Judge:
         axes = [a.name for a in runs.axes if not a.disciplines]
         named_axes = [a for a in axes if a in c.where and not isinstance(c.where[a], dict)]
         if runs.name not in self._candidates:
-            every = [{a: p.labels[a] for a in axes} for m in MODES for p in runs.points(m)]
-            self._candidates[runs.name] = list({tuple(x.values()): x for x in every}.values())
+            labels_of_points = [{a: p.labels[a] for a in axes} for m in MODES for p in runs.points(m)]
+            self._candidates[runs.name] = list({tuple(x.values()): x for x in labels_of_points}.values())
         runs_made = set()
         for key in self.samples.points(runs.name):
             labels = dict(zip((a.name for a in runs.axes), key, strict=True))

@@ -191,16 +191,16 @@ def _read_plan(folder: Path) -> _Plan:
         if name in known:
             raise StudyError(f"{file}: [{kind}.{name}] is declared twice, here and in another file")
 
-    for file, part in _parts(folder, "experiments", optional=False):
-        file_table = with_values(read_table(ExperimentsFile, part, file), file)
+    for file, experiments_table in _parts(folder, "experiments", optional=False):
+        file_table = with_values(read_table(ExperimentsFile, experiments_table, file), file)
         for k, v in file_table.discipline.items():
             once(file, "discipline", k, plan.disciplines)
             plan.disciplines[k] = read_table(Discipline, v, file, f"discipline.{k}")
         for k, v in file_table.pair.items():
             once(file, "pair", k, plan.pairs)
-            own = {key: v[key] for key in ("title", "queue") if key in v}
-            roles = {key: x for key, x in v.items() if key not in own}
-            plan.pairs[k] = read_table(Pair, {**own, "roles": roles}, file, f"pair.{k}")
+            own_keys = {key: v[key] for key in ("title", "queue") if key in v}
+            roles = {key: x for key, x in v.items() if key not in own_keys}
+            plan.pairs[k] = read_table(Pair, {**own_keys, "roles": roles}, file, f"pair.{k}")
         for k, v in file_table.runs.items():
             once(file, "runs", k, plan.runs)
             safe_id(k, file, "the name of a set of runs")
@@ -324,8 +324,8 @@ def _statements(folder: Path, there: dict[str, list[str]]) -> list[Statement]:
 def _chosen(folder: Path, rows: list[str]) -> dict[str, str]:
     """id of a row -> the reading on which the row depends, if this reading was chosen after a look at results."""
     readings: dict[str, str] = {}
-    for file, part in _parts(folder, "statements"):
-        for i, table in enumerate(read_table(StatementsFile, part, file).chosen):
+    for file, statements_table in _parts(folder, "statements"):
+        for i, table in enumerate(read_table(StatementsFile, statements_table, file).chosen):
             t = read_table(ChosenTable, table, file, f"chosen[{i}]")
             for pattern in t.of:
                 matching_rows = fnmatch.filter(rows, pattern)
@@ -345,8 +345,8 @@ def _ask(
             if wanted_name in there[key]:
                 continue
             near = difflib.get_close_matches(wanted_name, there[key], 1)
-            others = ", ".join(there[key]) if key == "runs" else "those of tailback and of the study's measures.py"
-            hint = f'did you mean "{near[0]}"?' if near else f"there are {others or 'none'}"
-            own = row is not None and row.table.get(key) == wanted_name
-            place = key if row is None else row.place(key) if own else f"{row.place('check')}: {key}"
+            other_names = ", ".join(there[key]) if key == "runs" else "those of tailback and of the study's measures.py"
+            hint = f'did you mean "{near[0]}"?' if near else f"there are {other_names or 'none'}"
+            is_own = row is not None and row.table.get(key) == wanted_name
+            place = key if row is None else row.place(key) if is_own else f"{row.place('check')}: {key}"
             raise StudyError(f'{where}: {place} = "{wanted_name}": there is none of that name; {hint}')

@@ -120,8 +120,10 @@ class Runs:
 
     def _of_case(self, mode: str, case: Case) -> Point:
         """The point of a case. A case has its own values, but a discipline has the same queue in every case."""
-        own = [a.point_of(mode, case.labels[a.name]) for a in self.axes if a.disciplines and a.name in case.labels]
-        return Point(case.labels, [o for p in own for o in p.overrides])
+        own_points = [
+            a.point_of(mode, case.labels[a.name]) for a in self.axes if a.disciplines and a.name in case.labels
+        ]
+        return Point(case.labels, [o for p in own_points for o in p.overrides])
 
     def key_of(self, discipline: str) -> tuple[str, ...]:
         """The labels of a discipline or pair, with the first label of every other axis."""

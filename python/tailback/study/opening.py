@@ -47,10 +47,10 @@ def sentences(verdicts: Sequence[Verdict], claims: Sequence[str]) -> list[str]:
 def _all(judged: Sequence[Verdict]) -> str:
     n = count(judged)
     texts = {YES: f"{n[YES]} reproduced", LEANS: f"{n[LEANS]} lean", NO: f"{n[NO]} not"}
-    parts = [text + _anew([v for v in judged if v.outcome == x]) for x, text in texts.items()]
+    texts_of_outcomes = [text + _anew([v for v in judged if v.outcome == x]) for x, text in texts.items()]
     return (
-        f"Of {len(judged)} published values and sentences that are judged: {', '.join(parts)}, {n[OPEN]} not to be "
-        "decided by these runs."
+        f"Of {len(judged)} published values and sentences that are judged: {', '.join(texts_of_outcomes)}, {n[OPEN]} "
+        "not to be decided by these runs."
     )
 
 
@@ -69,8 +69,8 @@ def _held(judged: Sequence[Verdict], claims: Sequence[str]) -> str:
 
 def _leaning(judged: Sequence[Verdict], claims: Sequence[str]) -> str:
     """A sentence on the claims that lean, which are not counted as holding."""
-    leaning = [v for name in claims for v in judged if v.id == name and v.outcome == LEANS][:MOST]
-    return f" What leans: {_told(leaning)}." if leaning else ""
+    leaning_verdicts = [v for name in claims for v in judged if v.id == name and v.outcome == LEANS][:MOST]
+    return f" What leans: {_told(leaning_verdicts)}." if leaning_verdicts else ""
 
 
 def _unmet(judged: Sequence[Verdict], claims: Sequence[str]) -> str:
@@ -78,15 +78,15 @@ def _unmet(judged: Sequence[Verdict], claims: Sequence[str]) -> str:
     if not unmet_verdicts:
         return "Nothing that could be decided is unmet."
     chosen_verdicts = _chosen(unmet_verdicts, claims) or unmet_verdicts[:1]
-    left = len(unmet_verdicts) - len(chosen_verdicts)
-    rest = f"; {left} more {'are' if left > 1 else 'is'} unmet" if left else ""
-    return f"What does not: {_told(chosen_verdicts)}{rest}."
+    left_count = len(unmet_verdicts) - len(chosen_verdicts)
+    rest_text = f"; {left_count} more {'are' if left_count > 1 else 'is'} unmet" if left_count else ""
+    return f"What does not: {_told(chosen_verdicts)}{rest_text}."
 
 
 def _chosen(rows: Sequence[Verdict], claims: Sequence[str]) -> list[Verdict]:
     """The main claims among some rows; if there are none, the first row that is a sentence or an order."""
-    named = [v for name in claims for v in rows if v.id == name]
-    return named[:MOST] or [v for v in rows if v.kind in (ORDER, SENTENCE)][:1]
+    named_verdicts = [v for name in claims for v in rows if v.id == name]
+    return named_verdicts[:MOST] or [v for v in rows if v.kind in (ORDER, SENTENCE)][:1]
 
 
 def _told(rows: Sequence[Verdict]) -> str:
@@ -108,8 +108,8 @@ def _by_kind(judged: Sequence[Verdict]) -> str:
     }
     texts = []
     for k, c in kinds(judged).items():
-        leaning = f" ({c[LEANS]} lean)" if c[LEANS] else ""
-        texts.append(f"{c[YES]} of {c[YES] + c[LEANS] + c[NO] + c[OPEN]} {words[k]}{leaning}")
+        leaning_text = f" ({c[LEANS]} lean)" if c[LEANS] else ""
+        texts.append(f"{c[YES]} of {c[YES] + c[LEANS] + c[NO] + c[OPEN]} {words[k]}{leaning_text}")
     return f"Reproduced by kind: {', '.join(texts)}."
 
 

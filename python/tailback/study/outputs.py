@@ -155,20 +155,20 @@ def check(file: Path, e: Experiment, runs: Mapping[str, Runs], package: str) -> 
     """Raises StudyError, with file, experiment, output, value and remedy, for an output that could not be made.
     `package` is the package of the study's own code."""
     for place, output in zip(e.places, e.output, strict=True):
-        where = f"{file}: {place}"
+        place_text = f"{file}: {place}"
         if "kind" not in output:
-            raise StudyError(f'{where}: the key "kind" is missing; add kind = ...')
+            raise StudyError(f'{place_text}: the key "kind" is missing; add kind = ...')
         kind = output["kind"]
-        _known(f"{where}.kind", [kind], KINDS.known_to(package))
+        _known(f"{place_text}.kind", [kind], KINDS.known_to(package))
         read_table(KINDS[kind], output, file, place)
         for key in _MEASURES:
             if key in output:
-                _known(f"{where}.{key}", _words(output[key]), MEASURES.known_to(package))
+                _known(f"{place_text}.{key}", _words(output[key]), MEASURES.known_to(package))
         if kind == "cells":
-            _known(f"{where}.metrics", output["metrics"], METRICS)
+            _known(f"{place_text}.metrics", output["metrics"], METRICS)
         if kind == "curves" and "measure" not in output and "measures" not in output:
-            raise StudyError(f'{where}: it draws nothing; add measure = "..." or measures = [...]')
-        _known(f"{where}.runs", _words(output.get("runs", ())), runs)
+            raise StudyError(f'{place_text}: it draws nothing; add measure = "..." or measures = [...]')
+        _known(f"{place_text}.runs", _words(output.get("runs", ())), runs)
         points = [
             (runs[n], p)
             for n in _words(output.get("runs", e.runs))
@@ -177,16 +177,16 @@ def check(file: Path, e: Experiment, runs: Mapping[str, Runs], package: str) -> 
         ]
         axes = {a.name for r, _ in points for a in r.axes}
         for key in KINDS[kind].AXES:
-            _known(f"{where}.{key}", _words(output.get(key, ())), axes)
-        _narrowed(f"{where}.where", output.get("where") or {}, points, axes)
+            _known(f"{place_text}.{key}", _words(output.get(key, ())), axes)
+        _narrowed(f"{place_text}.where", output.get("where") or {}, points, axes)
 
 
 def check_claims(file: Path, e: Experiment, statements: Iterable[str]) -> None:
     """Raises StudyError for a claim with an unknown statement."""
     ids = list(statements)
-    for at, o in zip(e.places, e.output, strict=True):
+    for place, o in zip(e.places, e.output, strict=True):
         for k, row in enumerate(o["row"] if o["kind"] == "claims" else ()):
-            _known(f"{file}: {at}.row[{k}].statements", row.get("statements", ()), ids)
+            _known(f"{file}: {place}.row[{k}].statements", row.get("statements", ()), ids)
 
 
 def _narrowed(where: str, given: Where, points: list[tuple[Runs, Point]], axes: set[str]) -> None:

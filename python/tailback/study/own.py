@@ -127,8 +127,8 @@ def _import(package: str, name: str, file: Path) -> None:
         for r, entries_before in zip(REGISTRIES, registries_before, strict=True):
             r.clear()
             r.update(entries_before)
-        for other in [m for m in sys.modules if m.startswith(f"{package}.") and m not in modules]:
-            del sys.modules[other]
+        for module_name in [m for m in sys.modules if m.startswith(f"{package}.") and m not in modules]:
+            del sys.modules[module_name]
         raise StudyError(_told(e, file)) from e
     for r, entries_before in zip(REGISTRIES, registries_before, strict=True):
         r.brought |= {entry: package for entry in r if entry not in entries_before}

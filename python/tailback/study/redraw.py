@@ -40,8 +40,8 @@ def redraw(folder: Path, name: str) -> Any:
     figures: list[Any] = []
     for output in experiment.output:
         if output["kind"] not in TABLES:
-            drawn = kinds.FIGURES[output["kind"]](Drawing(study, experiment, output, record.mode, samples))
-            figures += [fig for _, fig in drawn] if isinstance(drawn, list) else [drawn]
+            figure_drawn = kinds.FIGURES[output["kind"]](Drawing(study, experiment, output, record.mode, samples))
+            figures += [fig for _, fig in figure_drawn] if isinstance(figure_drawn, list) else [figure_drawn]
     figures = [fig for fig in figures if fig is not None]
     if not 1 <= figure_number <= len(figures):
         raise StudyError(f"{experiment.id} has {len(figures)} figures here; there is no {name}")
@@ -52,9 +52,9 @@ def _named(study: Study, name: str) -> tuple[Experiment, int]:
     by_id = {e.id: e for e in study.experiments}
     if name in by_id:
         return by_id[name], 1
-    stem, _, number = name.rpartition("-")
-    if stem in by_id and number.isdecimal():
-        return by_id[stem], int(number)
+    stem, _, number_text = name.rpartition("-")
+    if stem in by_id and number_text.isdecimal():
+        return by_id[stem], int(number_text)
     names = ", ".join(e.id for e in study.experiments if any(o["kind"] not in TABLES for o in e.output))
     raise StudyError(f'{study.id} has no figure "{name}"; its figures are those of {names}')
 

@@ -64,8 +64,8 @@ def with_asked(study: Study, asked: Sequence[str], experiments: list[Experiment]
         overrides_at: dict[tuple[str, ...], tuple[str, ...]] = {}
         missed_points = dict.fromkeys(asked, 0)
         for key, point in points.items():
-            wanted = [override for override in asked if override not in fixed_overrides]
-            applied_overrides, errors = _there(as_text(r.scenario), point, wanted)
+            wanted_overrides = [override for override in asked if override not in fixed_overrides]
+            applied_overrides, errors = _there(as_text(r.scenario), point, wanted_overrides)
             overrides_at[key] = tuple(applied_overrides)
             refusals |= errors
             if key in chosen_keys:
@@ -75,9 +75,9 @@ def with_asked(study: Study, asked: Sequence[str], experiments: list[Experiment]
         runs[name] = replace(r, asked=overrides_at)
         for override, n in missed_points.items():
             if n:
-                where = "" if n == len(chosen_keys) else f" at {n} of {len(chosen_keys)} points"
+                points_text = "" if n == len(chosen_keys) else f" at {n} of {len(chosen_keys)} points"
                 lines.append(
-                    f"--set {override} is not applied to {name}{where}: "
+                    f"--set {override} is not applied to {name}{points_text}: "
                     f"{fixed_overrides.get(override, 'no such key there')}"
                 )
     for override in asked:
@@ -108,7 +108,7 @@ def _axis_of(runs: Runs, change: str) -> str | None:
     path = change.partition("=")[0].strip()
     for a in runs.axes:
         paths = {*a.paths, *(c.partition("=")[0].strip() for cs in a.changes.values() for c in cs)}
-        for own in paths:
-            if path == own or own.startswith(f"{path}.") or (a.disciplines and path == f"{own}.kind"):
+        for axis_path in paths:
+            if path == axis_path or axis_path.startswith(f"{path}.") or (a.disciplines and path == f"{axis_path}.kind"):
                 return a.name
     return None

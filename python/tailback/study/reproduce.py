@@ -60,12 +60,12 @@ def reproduce(
     # Some rows may have needed more seeds than were announced.
     runs, reused_count = work.counted()
     verdicts = Judge(study, samples).all({e.id for e in experiments})
-    before = Drawn(out, how.figures) if how.figures is not None else None
-    sections = [_section(study, e, mode, samples, out, before) for e in experiments]
+    drawn_before = Drawn(out, how.figures) if how.figures is not None else None
+    sections = [_section(study, e, mode, samples, out, drawn_before) for e in experiments]
     # The sets that repeat a point. Other sets have one seed, because nothing in them is random or they only give a
     # picture.
-    repeated = {n for n, x in study.runs.items() if x.seeds[mode] > 1}
-    counts = [len(folders) for (name, _), (_, _, folders) in samples.stored.items() if name in repeated]
+    repeated_sets = {n for n, x in study.runs.items() if x.seeds[mode] > 1}
+    counts = [len(folders) for (name, _), (_, _, folders) in samples.stored.items() if name in repeated_sets]
     r = Reproduction(
         study=study,
         mode=mode,
@@ -150,9 +150,9 @@ def _section(
         section["text"] = f"{e.text} Not yet possible: {e.why_not}".strip()
     for output in e.output:
         drawing = Drawing(study, e, output, mode, samples)
-        written = len({t["file"] for t in section["tables"]})
+        table_count = len({t["file"] for t in section["tables"]})
         if output["kind"] in TABLES:
-            section["tables"] += TABLES[output["kind"]](drawing, out, written)
+            section["tables"] += TABLES[output["kind"]](drawing, out, table_count)
             continue
         if before is None:
             continue
@@ -162,8 +162,8 @@ def _section(
             if x["files"]:
                 section["figures"].append({"caption": x["caption"], "files": list(x["files"])})
             else:
-                named = x["caption"] or output["kind"]
-                section["notes"].append(f"Not drawn ({named}): no point of it has a value in {mode}.")
+                figure_name = x["caption"] or output["kind"]
+                section["notes"].append(f"Not drawn ({figure_name}): no point of it has a value in {mode}.")
     return section
 
 

@@ -46,8 +46,8 @@ def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], column
     axes = [_axis(f"{file}, [{place}], axis {k}", k, a, cases_read, columns) for k, a in tables.items()]
     for x in axes if scenario is not None else ():
         # An axis with a single value only names the whole set.
-        named = any(x.name in c.labels for c in cases_read) or all(len(v) < 2 for v in x.values.values())
-        if not (x.paths or any(x.changes.values()) or named):
+        is_named = any(x.name in c.labels for c in cases_read) or all(len(v) < 2 for v in x.values.values())
+        if not (x.paths or any(x.changes.values()) or is_named):
             key = "roles = { ... }" if x.disciplines else "paths = [...]"
             raise StudyError(
                 f"{file}, [{place}], axis {x.name}: it changes nothing; add {key}, where in the scenario it stands"
@@ -113,8 +113,8 @@ def _axis(where: str, name: str, a: AxisTable, cases: list[Case], columns: Colum
             if d not in disciplines:
                 raise StudyError(f"{where}: there is no [discipline.{d}]; there are {', '.join(disciplines)}")
         # A set without an axis `buffer` gives every discipline its buffer here.
-        own = {"buffer": a.buffer} if a.buffer is not None else {}
-        texts = {d: as_toml({**disciplines[d].queue, **own}) for d in a.disciplines}
+        own_buffer = {"buffer": a.buffer} if a.buffer is not None else {}
+        texts = {d: as_toml({**disciplines[d].queue, **own_buffer}) for d in a.disciplines}
         values_by_mode = dict.fromkeys(MODES, texts)
     elif any(name in c.labels for c in cases):
         if any(name not in c.labels for c in cases):
@@ -151,17 +151,17 @@ def _pairs(where: str, axis: AxisTable, names: list[str], columns: Columns) -> d
         pair_keys = columns.pairs[name]
         if pair_keys.queue not in columns.disciplines:
             raise StudyError(f"{where}: pair {name} needs queue = one of {', '.join(columns.disciplines)}")
-        own = {"queue": columns.disciplines[pair_keys.queue].queue, **pair_keys.roles}
-        changes = _changes(axis, pair_keys, own, columns)
+        queue_and_roles = {"queue": columns.disciplines[pair_keys.queue].queue, **pair_keys.roles}
+        changes = _changes(axis, pair_keys, queue_and_roles, columns)
         changes_of[name] = tuple(changes + _changes(axis, pair_keys, axis.with_.get(name, {}), columns))
     return changes_of
 
 
 def _changes(axis: AxisTable, pair: Pair, tables: dict[str, dict[str, Any]], columns: Columns) -> list[str]:
     """The changes by tables of roles, key by key, at the paths of the roles."""
-    without = axis.of_queue if pair.queue in columns.replaced else ()
-    kept = {role: tables.get(role, {}) for role in axis.roles if role not in without}
-    return [f"{p}.{k}={as_toml(v)}" for role, t in kept.items() for p in axis.roles[role] for k, v in t.items()]
+    key_of_queue = axis.of_queue if pair.queue in columns.replaced else ()
+    kept_tables = {role: tables.get(role, {}) for role in axis.roles if role not in key_of_queue}
+    return [f"{p}.{k}={as_toml(v)}" for role, t in kept_tables.items() for p in axis.roles[role] for k, v in t.items()]
 
 
 def _rate(text: str) -> float:

@@ -54,8 +54,10 @@ def run(
         command = ["tailback", *sys.argv[1:]]
         result = execute(scenario, replications, jobs, out, progress, command=command, check_laws=check_laws)
     if result.failure is not None:
-        left = leave(Plan([({}, scenario)], replications), result.results, Path(out or ".")) if check_laws else ""
-        raise Failure(failure_text(result) + left)
+        law_findings = (
+            leave(Plan([({}, scenario)], replications), result.results, Path(out or ".")) if check_laws else ""
+        )
+        raise Failure(failure_text(result) + law_findings)
     if as_json:
         room.promise_bytes(bytes_of(result.results), "the document", "--out DIR and tailback export")
         for part in parts(result):

@@ -135,9 +135,9 @@ def _interface(body: bytes, order: str) -> _Interface:
 
 
 def _enhanced(body: bytes, order: str, interface: _Interface) -> Frame:
-    high, low, captured, length = struct.unpack_from(order + "IIII", body, 4)
+    high, low, captured_bytes, length = struct.unpack_from(order + "IIII", body, 4)
     time_ns = ((high << 32) | low) * 1_000_000_000 // interface.per_second + interface.offset_s * 1_000_000_000
-    return Frame(time_ns, interface.link, length, body[20 : 20 + captured])
+    return Frame(time_ns, interface.link, length, body[20 : 20 + captured_bytes])
 
 
 def _link(link: int) -> str:

@@ -53,8 +53,8 @@ def recognises(given: Given) -> bool:
         return False
     if _MARK.search(text):
         return True
-    found = _found(text, Notes())
-    return {"download rate", "upload rate"} <= set(found) and "idle" in found
+    quantities = _found(text, Notes())
+    return {"download rate", "upload rate"} <= set(quantities) and "idle" in quantities
 
 
 def read(given: Given) -> Reading:
@@ -162,8 +162,8 @@ def _key(
         return f"{word} rate" if word in ("download", "upload") and is_rate else None
     if is_jitter or _OTHER.search(near) or _OTHER.search(after):
         return None
-    here = _what(near) or _what(after)
-    if way and here is None and (_LATENCY.search(near) or (not near.strip() and word is None)):
+    quantity_near = _what(near) or _what(after)
+    if way and quantity_near is None and (_LATENCY.search(near) or (not near.strip() and word is None)):
         # A time behind a rate, on its line or alone on the next line, is the round trip while the rate was measured.
         word = way
     elif word is None and _LATENCY.search(near):
@@ -194,10 +194,10 @@ def _value(hit: re.Match[str], notes: Notes) -> float:
 
 def _what(text: str) -> str | None:
     """The last of these words in the text."""
-    last = [(hit.start(), name) for name, words in _WORDS for hit in words.finditer(text)]
+    last_words = [(hit.start(), name) for name, words in _WORDS for hit in words.finditer(text)]
     # `download bloat` belongs to the download.
-    said = [found for found in last if found[1] != "loaded"] or last
-    return max(said)[1] if said else None
+    words_said = [found for found in last_words if found[1] != "loaded"] or last_words
+    return max(words_said)[1] if words_said else None
 
 
 def _command(found: Measurement) -> str:
@@ -210,6 +210,6 @@ def _command(found: Measurement) -> str:
     settings = [f"{down_bps / 1e6:g}/{up_bps / 1e6:g}", f"idle {found.idle_s * 1e3:g}"]
     pings = {series.name: series.mean for series in found.of(Role.PING)}
     for way, role in (("down", Role.DOWN), ("up", Role.UP)):
-        if (under := pings.get(f"ping during {role.value}")) is not None:
-            settings.append(f"{way} {under * 1e3:g}")
+        if (loaded_s := pings.get(f"ping during {role.value}")) is not None:
+            settings.append(f"{way} {loaded_s * 1e3:g}")
     return f'tailback home --measured "{", ".join(settings)}"'

@@ -88,9 +88,9 @@ def read(given: Given) -> Reading:
         raise ReadError(
             "Flent's file has no series of times or rates with values", "give a file of another test", name=given.name
         )
-    for key, what in _KEPT.items():
+    for key, setting_name in _KEPT.items():
         if isinstance(meta.get(key), str | int | float):
-            notes.say(what, short(meta[key]) + (" s" if key in ("LENGTH", "STEP_SIZE") else ""))
+            notes.say(setting_name, short(meta[key]) + (" s" if key in ("LENGTH", "STEP_SIZE") else ""))
     settings = _settings(str(meta.get("TITLE") or ""), notes)
     for s in series:
         notes.say(s.name, said(s))
@@ -116,9 +116,9 @@ def _series(name: str, values: Any, about: Mapping[str, Any], raw: Any, axis: Nu
     if not is_finite.any():
         return None
     times, series = times[is_finite], series[is_finite]
-    measured = _raw(raw, series, start)
-    if measured is not None:
-        times, series = measured
+    raw_series = _raw(raw, series, start)
+    if raw_series is not None:
+        times, series = raw_series
     mean = _number(about.get("MEAN_VALUE")) * factor
     if (role is Role.PING) is not (unit == "s"):
         role = Role.OTHER
@@ -136,8 +136,8 @@ def _raw(raw: Any, results: Numbers, start: float) -> tuple[Numbers, Numbers] | 
         return None
     middle = float(np.median(results))
     with np.errstate(all="ignore"):
-        tried = [transform(samples[:, 1]) for transform in _TRANSFORMS]
-        best = min(tried, key=lambda v: abs(math.log(max(float(np.median(v)), 1e-30) / max(middle, 1e-30))))
+        transformed = [transform(samples[:, 1]) for transform in _TRANSFORMS]
+        best = min(transformed, key=lambda v: abs(math.log(max(float(np.median(v)), 1e-30) / max(middle, 1e-30))))
     fit = np.isfinite(best)
     return samples[fit, 0] - start, best[fit]
 
@@ -170,16 +170,16 @@ def _settings(title: str, notes: Notes) -> dict[str, str]:
         if setting_name and setting_name not in settings:
             settings[setting_name] = short(setting)
             notes.say(f"{setting_name} (title)", settings[setting_name])
-    rest = _SETTING.sub(lambda m: "" if m[1].lower() in _WORDS else m[0], title).split()
-    if rest:
+    words_left = _SETTING.sub(lambda m: "" if m[1].lower() in _WORDS else m[0], title).split()
+    if words_left:
         notes.leave("other words of the title", "they may name persons or places")
     return settings
 
 
 def _start(raw: Mapping[str, Any]) -> float:
     """The earliest time of all series."""
-    first = [_number(r[0].get("t")) for r in raw.values() if isinstance(r, list) and r and isinstance(r[0], dict)]
-    return min((t for t in first if math.isfinite(t)), default=0.0)
+    first_times = [_number(r[0].get("t")) for r in raw.values() if isinstance(r, list) and r and isinstance(r[0], dict)]
+    return min((t for t in first_times if math.isfinite(t)), default=0.0)
 
 
 def _floats(values: list[Any]) -> Numbers:

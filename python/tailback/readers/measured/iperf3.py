@@ -35,8 +35,8 @@ def read(given: Given) -> Reading:
     document = _of_stream(given, notes) if _is_stream(given) else _document(given)
     start, end = _table(document.get("start")), _table(document.get("end"))
     if document.get("error") and not document.get("intervals"):
-        why = str(document["error"]).split(":")[0]
-        raise ReadError(f"iperf3 failed ({short(why)})", "give a run that has finished", name=given.name)
+        reason = str(document["error"]).split(":")[0]
+        raise ReadError(f"iperf3 failed ({short(reason)})", "give a run that has finished", name=given.name)
     test = _table(start.get("test_start"))
     udp = str(test.get("protocol", "TCP")).upper() == "UDP"
     reverse, bidir = bool(_number(test.get("reverse"), 0)), bool(_number(test.get("bidir"), 0))

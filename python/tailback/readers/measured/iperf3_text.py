@@ -113,8 +113,8 @@ def _said(run: _Run, line: str) -> None:
     run.udp = run.udp or "Total Datagrams" in line
     if line.startswith("snd_tcp_congestion "):
         run.control = short(line.split()[1])
-    if (found := re.search(r"iperf3: (?:error|interrupt) - (.*)", line)) is not None:
-        run.error = short(found[1].split(":")[0])
+    if (error_match := re.search(r"iperf3: (?:error|interrupt) - (.*)", line)) is not None:
+        run.error = short(error_match[1].split(":")[0])
     if line.startswith("Server listening on") and run.old:
         run.error = "both"
 
@@ -204,9 +204,9 @@ def _of_role(run: _Run, role: Role, rows: Sequence[_Step], both: bool, notes: No
     totals = _totals(chosen_rows)
     spans = {(s.since, s.until) for s in totals} if run.old else set()
     steps = [s for s in chosen_rows if not s.end and s not in totals and (s.since, s.until) not in spans]
-    omitted = {s.since for s in steps if "omitted" in s.rest}
-    if omitted:
-        notes.leave(f"{len(omitted)} intervals at the beginning", "iperf3 was asked to omit them")
+    omitted_since = {s.since for s in steps if "omitted" in s.rest}
+    if omitted_since:
+        notes.leave(f"{len(omitted_since)} intervals at the beginning", "iperf3 was asked to omit them")
     counted_steps = [s for s in steps if "omitted" not in s.rest]
     usual = median(s.until - s.since for s in counted_steps) if counted_steps else 0.0
     brief = [s for s in counted_steps if s.until - s.since < _LEAST_STEP * usual]
@@ -238,14 +238,14 @@ def _of_role(run: _Run, role: Role, rows: Sequence[_Step], both: bool, notes: No
 def _totals(rows: Sequence[_Step]) -> list[_Step]:
     """The rows that are totals of a run: those that name an end. If no row names one, the last row of each stream that
     begins at 0 and is longer than the others."""
-    named = [s for s in rows if s.end or s.reported]
-    if named:
-        return named
+    total_rows = [s for s in rows if s.end or s.reported]
+    if total_rows:
+        return total_rows
     if len({(s.since, s.until) for s in rows}) == 1 and rows[0].since == 0:
         return list(rows)
     usual = median(s.until - s.since for s in rows)
-    long = [s for s in rows if s.since == 0 and s.until - s.since > 1.5 * usual]
-    return list({s.id: s for s in long}.values())
+    whole_steps = [s for s in rows if s.since == 0 and s.until - s.since > 1.5 * usual]
+    return list({s.id: s for s in whole_steps}.values())
 
 
 def _summed(steps: Sequence[_Step]) -> tuple[list[float], list[float]]:
@@ -268,15 +268,15 @@ def _mean(run: _Run, whole: Sequence[_Step]) -> tuple[float, tuple[int, int] | N
     loss = (sum(x for x, _ in losses.values()), sum(x for _, x in losses.values())) if losses else None
     if (got := of("receiver")) > 0:
         return got, loss, ""
-    if (sent := of("sender")) > 0:
-        return sent, None, "as sent: the receiver's total is missing, and what arrived is unknown"
+    if (sent_bps := of("sender")) > 0:
+        return sent_bps, None, "as sent: the receiver's total is missing, and what arrived is unknown"
     if not whole:
         return math.nan, None, "over the intervals: the totals are missing"
     total = of("")
     if loss is not None and loss[1] and not run.old:
         # Before version 3.2 UDP has one row with the sender's rate and the receiver's losses.
         return total * (1 - min(loss[0] / loss[1], 1.0)), loss, "assumed: the rate of the sender less what was lost"
-    reported = [s for s in whole if s.reported]
-    if run.old and run.udp and not reported:
+    reported_steps = [s for s in whole if s.reported]
+    if run.old and run.udp and not reported_steps:
         return total, None, "as sent: the server's report is missing, and what arrived is unknown"
     return total, loss, ""

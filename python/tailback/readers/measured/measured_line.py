@@ -149,9 +149,9 @@ def _value(v: object) -> str:
 
 def _rates(text: str) -> tuple[float, float]:
     """The rates down and up of `100Mbit/20Mbit`. One rate alone is for both directions."""
-    parts = text.split("/")[:2]
+    rate_texts = text.split("/")[:2]
     rates = []
-    for part in parts:
+    for part in rate_texts:
         try:
             rates.append(units.rate(re.sub(r"(?i)mbps$", "mbit", part)))
         except units.TcError:
@@ -169,9 +169,9 @@ def _time(text: str) -> float:
 def _flows(found: Measurement, role: Role) -> int:
     """The number of flows in a direction."""
     series = found.of(role)
-    parts = [s for s in series if not s.whole]
-    named = found.settings.get(f"{role.value} flows", "")
-    return int(named) if named.isdigit() else len(parts) or len(series)
+    part_series = [s for s in series if not s.whole]
+    flow_count = found.settings.get(f"{role.value} flows", "")
+    return int(flow_count) if flow_count.isdigit() else len(part_series) or len(series)
 
 
 def _ping_gap(found: Measurement) -> float:

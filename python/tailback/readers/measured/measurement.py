@@ -84,9 +84,9 @@ class Measurement:
     def rate(self, role: Role) -> float:
         """The mean rate of a direction over all its flows, in bit/s; NaN if it was not measured."""
         series = self.of(role)
-        whole = [s for s in series if s.whole]
-        if whole:
-            return whole[0].mean
+        whole_series = [s for s in series if s.whole]
+        if whole_series:
+            return whole_series[0].mean
         return math.fsum(s.mean for s in series) if series else math.nan
 
     def over_time(self, role: Role) -> tuple[Numbers, Numbers] | None:
@@ -124,8 +124,12 @@ def said(series: Series) -> str:
     statistics = [f"mean {series.written(series.mean)}"]
     if len(series.values):
         statistics += [f"median {series.written(series.median)}", f"99th percentile {series.written(series.p99)}"]
-    many = len(series.values)
-    return f"{', '.join(statistics)} ({many} value{'' if many == 1 else 's'})" if many else statistics[0]
+    value_count = len(series.values)
+    return (
+        f"{', '.join(statistics)} ({value_count} value{'' if value_count == 1 else 's'})"
+        if value_count
+        else statistics[0]
+    )
 
 
 def numbers(values: Sequence[float]) -> Numbers:

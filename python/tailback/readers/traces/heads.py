@@ -115,8 +115,8 @@ def _head(at: int, name: str) -> Head | None:
     words = _words(name)
     lower = [w.lower() for w in words]
     lower += [w[:-1] for w in lower if w.endswith("s")]
-    for quantity, known in _WORDS.items():
-        if not known & set(lower):
+    for quantity, known_words in _WORDS.items():
+        if not known_words & set(lower):
             continue
         match quantity:
             case Quantity.RATE:

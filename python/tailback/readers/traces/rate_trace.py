@@ -45,8 +45,8 @@ class Trace:
 
 
 def recognises(given: Given) -> bool:
-    found = _table(given)
-    return found is not None and _columns(found, given) is not None
+    table_found = _table(given)
+    return table_found is not None and _columns(table_found, given) is not None
 
 
 def read(given: Given) -> Reading:
@@ -61,8 +61,8 @@ def read(given: Given) -> Reading:
         f"{len(table_found.rows)} lines of {table_found.width} columns, separated by {table_found.separator}"
         + (", decimal commas" if table_found.decimal_comma else ""),
     )
-    for at in table_found.ragged:
-        notes.leave("a line with another number of columns", "it is no row of the table", at)
+    for line_number in table_found.ragged:
+        notes.leave("a line with another number of columns", "it is no row of the table", line_number)
     _leave_columns(table_found, (time_head, value_head), notes)
     trace = _trace(table_found, time_head, value_head, given, notes)
     if value_head.quantity is Quantity.DELAY:
@@ -71,8 +71,8 @@ def read(given: Given) -> Reading:
 
 
 def _table(given: Given) -> Table | None:
-    found = table(given)
-    return found if found is not None and found.rows else None
+    table_found = table(given)
+    return table_found if table_found is not None and table_found.rows else None
 
 
 def _columns(found: Table, given: Given) -> tuple[Head | None, Head] | None:
@@ -120,8 +120,8 @@ def _amount_like(cell: str, comma: bool) -> bool:
 
 def _rises(found: Table, at: int) -> bool:
     times = [number(row[at], found.decimal_comma) for _, row in found.rows[:2000]]
-    values = [t for t in times if math.isfinite(t)]
-    return bool(found.rows[0][1][at][:1].isdigit()) and all(b >= a for a, b in itertools.pairwise(values))
+    finite_times = [t for t in times if math.isfinite(t)]
+    return bool(found.rows[0][1][at][:1].isdigit()) and all(b >= a for a, b in itertools.pairwise(finite_times))
 
 
 def _is_commuter(found: Table) -> bool:
@@ -132,8 +132,8 @@ def _is_commuter(found: Table) -> bool:
 def _leave_columns(found: Table, used: tuple[Head | None, Head], notes: Notes) -> None:
     used_columns = {h.at for h in used if h is not None}
     if found.names:
-        for at, name in enumerate(found.names):
-            if at not in used_columns:
+        for column, name in enumerate(found.names):
+            if column not in used_columns:
                 notes.leave(
                     f"column {short(name)}", "it is neither the time nor the value; --column names another value"
                 )
@@ -344,9 +344,9 @@ def rates_text(trace: Trace) -> str:
 
 
 def _delays_text(trace: Trace) -> str:
-    moved = replace(trace, times_s=trace.times_s - trace.times_s[0])
-    change_times = ", ".join(f'"{max(t, 0) * 1e6:.0f}us"' for t in moved.times_s[1:])
-    delays = ", ".join(f'"{v * 1e6:.0f}us"' for v in moved.values[1:])
+    moved_trace = replace(trace, times_s=trace.times_s - trace.times_s[0])
+    change_times = ", ".join(f'"{max(t, 0) * 1e6:.0f}us"' for t in moved_trace.times_s[1:])
+    delays = ", ".join(f'"{v * 1e6:.0f}us"' for v in moved_trace.values[1:])
     change = (
         ["", "[change.trace]", 'link = "bottleneck"', f"delay = [{delays}]", f"at = [{change_times}]"]
         if change_times

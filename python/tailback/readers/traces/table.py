@@ -74,8 +74,8 @@ def table(given: Given) -> Table | None:
             (n for n in (_split(c, best[1]) for c in comments) if len(n) == width and not _NUMBER.match(n[0])), ()
         )
     rows = tuple((n, row) for n, row in cells if len(row) == width)
-    ragged = tuple(n for n, row in cells if len(row) != width)
-    return Table(names, rows, best[0], comma, ragged) if rows else None
+    ragged_lines = tuple(n for n, row in cells if len(row) != width)
+    return Table(names, rows, best[0], comma, ragged_lines) if rows else None
 
 
 def _fit(lines: Sequence[str], separator: str | None) -> float:
@@ -86,9 +86,9 @@ def _fit(lines: Sequence[str], separator: str | None) -> float:
     if width < (1 if separator is None else 2):
         return 0.0
     even = [row for row in rows if len(row) == width]
-    values = sum(_is_value(c, separator != ",") for row in even for c in row)
-    whole = sum(all(_is_value(c, separator != ",") for c in row) for row in even)
-    share = len(even) / len(rows) * (values + whole) / (width * len(even) + len(even))
+    value_count = sum(_is_value(c, separator != ",") for row in even for c in row)
+    whole_rows = sum(all(_is_value(c, separator != ",") for c in row) for row in even)
+    share = len(even) / len(rows) * (value_count + whole_rows) / (width * len(even) + len(even))
     # `1,5` in each line is more likely two columns than one with a decimal comma.
     return share if width > 1 else share / 2
 
@@ -154,9 +154,9 @@ def number(cell: str, decimal_comma: bool = False) -> float:
 
 def seconds(cell: str, unit_s: float, decimal_comma: bool, place: tuple[str, int]) -> float:
     """A time in seconds: a number, an amount with its unit, or a date."""
-    value = number(cell, decimal_comma)
-    if math.isfinite(value):
-        return value * unit_s
+    amount = number(cell, decimal_comma)
+    if math.isfinite(amount):
+        return amount * unit_s
     try:
         return float(_core.parse_time(cell))
     except ValueError:

@@ -18,8 +18,8 @@ Where = dict[str, Any]
 
 def axes_in_words(names: Iterable[str]) -> str:
     """The end of a message about an axis that does not exist."""
-    listed = ", ".join(names)
-    return f"there are {listed}" if listed else "this file has no axis"
+    axis_names = ", ".join(names)
+    return f"there are {axis_names}" if axis_names else "this file has no axis"
 
 
 @dataclass(frozen=True)

@@ -95,8 +95,8 @@ def _unit_cube(design: DesignTable, axes: int, file: str) -> Any:
 def _value(r: RangeTable, u: float) -> int | float:
     """The value at this share of a range; each whole number of a linear range has the same share."""
     if r.scale == "log":
-        value = r.from_ * math.exp(math.log(r.to / r.from_) * u)
-        return short(round(value) if r.whole else value)
+        drawn_value = r.from_ * math.exp(math.log(r.to / r.from_) * u)
+        return short(round(drawn_value) if r.whole else drawn_value)
     if r.whole:
         return min(math.floor(r.to), math.floor(r.from_ + u * (r.to - r.from_ + 1)))
     return short(r.from_ + (r.to - r.from_) * u)

@@ -74,12 +74,12 @@ class Estimate:
         if math.isnan(self.cpu_s):
             return [*lines, "no run of the sample came far enough to tell the time"]
         threads = threads_of(jobs)
-        parts = [f"{_short(self.cpu_s)} of CPU time"] if self.cpu_s or self.timed else []
-        parts += [f"{_short(self.live_s)} of live runs"] if self.live_s else []
-        time_text = f"about {' and '.join(parts)}, {_short(self.elapsed_s(jobs))} on {threads} threads" if parts else ""
+        texts = [f"{_short(self.cpu_s)} of CPU time"] if self.cpu_s or self.timed else []
+        texts += [f"{_short(self.live_s)} of live runs"] if self.live_s else []
+        time_text = f"about {' and '.join(texts)}, {_short(self.elapsed_s(jobs))} on {threads} threads" if texts else ""
         if self.timed:
-            up = " for the fewest runs" if up_to else ""
-            return [*lines, f"{time_text}{up} ({self.timed} timed)", f"about {_bytes(self.bytes)} on disk"]
+            suffix = " for the fewest runs" if up_to else ""
+            return [*lines, f"{time_text}{suffix} ({self.timed} timed)", f"about {_bytes(self.bytes)} on disk"]
         unknown = [f"{self.unknown} runs of unknown cost"] if self.unknown else []
         return [*lines, *([time_text] if time_text else []), *unknown]
 
@@ -115,9 +115,9 @@ def estimate(sweep: Sweep, dir: Path | None = None, budget_s: float = BUDGET_S) 
     for point in _spread(work):
         if time.monotonic() - began > budget_s and point_costs:
             break
-        at = next(i for i, r in enumerate(runs) if r["point"] == point)
-        sample, why = _time(core.only([at]), plan, budget_s / SAMPLE)
-        failure = failure or why
+        run_number = next(i for i, r in enumerate(runs) if r["point"] == point)
+        sample, failure_of_run = _time(core.only([run_number]), plan, budget_s / SAMPLE)
+        failure = failure or failure_of_run
         if sample is not None:
             point_costs.append((work[point], *sample))
     size = _total([(w, b) for w, _, b in point_costs if b > 0], work_left)
@@ -149,8 +149,8 @@ def _together(core: _core.Plan, plan: Plan, runs: list[dict[str, Any]]) -> tuple
             if results.failure is not None:
                 return None
             sizes.append(float(sum(p.stat().st_size for p in Path(d).glob("*.parquet"))))
-    each = max(0.0, sizes[1] - sizes[0]) / (len(chosen_runs) - 1)
-    return max(0.0, sizes[0] - each), each
+    bytes_each = max(0.0, sizes[1] - sizes[0]) / (len(chosen_runs) - 1)
+    return max(0.0, sizes[0] - bytes_each), bytes_each
 
 
 def _spread(work: list[float]) -> list[int]:

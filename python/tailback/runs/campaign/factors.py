@@ -117,8 +117,8 @@ def _check_zips(zips: list[list[str]], axes: Mapping[str, tuple[Axis, SweepAxis]
         if name not in axes:
             raise FileError(f"{file}: zip: there is no axis {name!r}; {axes_in_words(axes)}")
         if axes[name][1].by or name in drawn:
-            why = "are chosen by the design" if name in drawn else f"depend on {axes[name][1].by}"
-            raise FileError(f"{file}: zip: the values of {name!r} {why}; take it out of zip")
+            reason = "are chosen by the design" if name in drawn else f"depend on {axes[name][1].by}"
+            raise FileError(f"{file}: zip: the values of {name!r} {reason}; take it out of zip")
         if all_named.count(name) > 1:
             raise FileError(
                 f"{file}: zip: the axis {name!r} is there twice; put all axes that change together in one list"
@@ -154,8 +154,8 @@ def _dependent(
         )
 
     def points(label: str, own: Any) -> list[Point]:
-        values = own if isinstance(own, (list, dict)) else [own]
-        return points_of(axis, values, f"{place}.values.{label}")
+        given_values = own if isinstance(own, (list, dict)) else [own]
+        return points_of(axis, given_values, f"{place}.values.{label}")
 
     return DependentPoints(earlier_axis, {label: points(label, own) for label, own in values_by_label.items()})
 
@@ -163,5 +163,5 @@ def _dependent(
 def _drawn(axes: Mapping[str, tuple[Axis, SweepAxis]], design: DesignTable, file: str) -> dict[str, list[Point]]:
     """The points of the axes of a design, which go in step."""
     ranges = {name: table.values for name, (_, table) in axes.items()}
-    values = samples(design, ranges, file)
-    return {name: points_of(axis, values[name], f"{file}, axis.{name}") for name, (axis, _) in axes.items()}
+    values_drawn = samples(design, ranges, file)
+    return {name: points_of(axis, values_drawn[name], f"{file}, axis.{name}") for name, (axis, _) in axes.items()}

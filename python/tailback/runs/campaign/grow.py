@@ -47,8 +47,8 @@ def check(stop: StopTable, scenario: _core.Scenario) -> None:
     """Raises FileError for a metric that no run can have, before the sweep runs. A run of a millisecond is used for
     this, because it has the same links, groups and columns."""
     try:
-        short = _core.load(scenario.toml, "toml", "scenario", ["duration=1ms", "warmup=0s"], True)
-        results = _core.Plan([({}, short)]).execute(None, 1)
+        short_scenario = _core.load(scenario.toml, "toml", "scenario", ["duration=1ms", "warmup=0s"], True)
+        results = _core.Plan([({}, short_scenario)]).execute(None, 1)
     except ValueError:
         # A run of a millisecond is not possible for this scenario, so errors appear with the first seeds.
         return
@@ -73,10 +73,10 @@ def reached(stop: StopTable, results: Any) -> list[PointReached]:
     allowed."""
     values_by_point: dict[tuple[str, ...], list[float]] = {}
     names = labels_of(results.runs)
-    numbers = getattr(results, stop.table)
+    table_of_stop = getattr(results, stop.table)
     for row in finished(results.runs):
-        own = Metric(stop, Path()).value(numbers.where(run=row["run"]))
-        values_by_point.setdefault(tuple(str(row[n]) for n in names), []).append(own)
+        own_value = Metric(stop, Path()).value(table_of_stop.where(run=row["run"]))
+        values_by_point.setdefault(tuple(str(row[n]) for n in names), []).append(own_value)
     states = []
     for labels, v in values_by_point.items():
         e = stats.estimate(v)
@@ -89,8 +89,8 @@ def table(stop: StopTable, points: Sequence[PointReached]) -> list[list[str]]:
     """The rows of a table of these points; the first row has the names of the columns."""
     rows = [[*points[0].labels, "seeds", stop.metric, "+-", "bound", ""]]
     for p in points:
-        numbers = (f"{x:.4g}" for x in (p.mean, p.half_width, p.bound))
-        rows.append([*p.labels.values(), str(p.seeds), *numbers, "" if p.enough else "too wide"])
+        number_texts = (f"{x:.4g}" for x in (p.mean, p.half_width, p.bound))
+        rows.append([*p.labels.values(), str(p.seeds), *number_texts, "" if p.enough else "too wide"])
     return rows
 
 

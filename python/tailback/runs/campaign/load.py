@@ -56,9 +56,9 @@ def load_sweep(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Se
     tables = {k: read_table(SweepAxis, v, file, f"axis.{k}") for k, v in sweep_table.axis.items()}
     axes = {k: (axis_of(k, a), a) for k, a in tables.items()}
     points = _points(sweep_table, axes, file)
-    then = [*sweep_table.then, *overrides]
-    find_classes(scenario, dict.fromkeys([*then, *(o for p in points for o in p.overrides)]), [folder])
-    scenarios = [(p.labels, _core.load(*as_text(scenario), [*p.overrides, *then], True)) for p in points]
+    later_changes = [*sweep_table.then, *overrides]
+    find_classes(scenario, dict.fromkeys([*later_changes, *(o for p in points for o in p.overrides)]), [folder])
+    scenarios = [(p.labels, _core.load(*as_text(scenario), [*p.overrides, *later_changes], True)) for p in points]
     stop = (
         None
         if sweep_table.stop is msgspec.UNSET
@@ -119,8 +119,8 @@ def _points(t: SweepFile, axes: dict[str, tuple[Axis, SweepAxis]], file: str) ->
             labels = ", ".join(f"{k} = {v}" for k, v in p.labels.items()) or "no label"
             raise FileError(f"{file}: two points have {labels}; give their values labels: {{ NAME = VALUE, ... }}")
         seen_keys.add(p.key)
-    own = [[x for r in rules if matches(p.labels, r.where) for x in r.set] for p in points]
-    return [Point(p.labels, [*t.set, *p.overrides, *more]) for p, more in zip(points, own, strict=True)]
+    changes_of_points = [[x for r in rules if matches(p.labels, r.where) for x in r.set] for p in points]
+    return [Point(p.labels, [*t.set, *p.overrides, *more]) for p, more in zip(points, changes_of_points, strict=True)]
 
 
 def _cases(t: SweepFile, axes: Collection[str], file: str) -> list[Point]:
@@ -132,9 +132,11 @@ def _cases(t: SweepFile, axes: Collection[str], file: str) -> list[Point]:
                 f"{file}: case[{i}] has the labels {', '.join(case.labels)}, but case[0] has {', '.join(names)}; give "
                 "all cases the same labels in the same order"
             )
-    both = [n for n in names if n in axes]
-    if both:
-        raise FileError(f"{file}: {both[0]!r} is an axis and a label of the cases; give one of them another name")
+    names_of_axes = [n for n in names if n in axes]
+    if names_of_axes:
+        raise FileError(
+            f"{file}: {names_of_axes[0]!r} is an axis and a label of the cases; give one of them another name"
+        )
     return [Point({k: str(v) for k, v in case.labels.items()}, list(case.set)) for case in case_keys]
 
 

@@ -141,8 +141,8 @@ class Plan:
         controls = self.controls()
         if queues_key is not None and (queues or self.classes or controls):
             return fingerprint.build() + queues_key
-        own = {**queues, **self.classes}
-        of_queues = fingerprint.queues(own) if own else ""
+        own_classes = {**queues, **self.classes}
+        of_queues = fingerprint.queues(own_classes) if own_classes else ""
         return (
             fingerprint.build()
             + of_queues

@@ -141,8 +141,8 @@ def _in_notebook() -> bool:
 
 def bar(share: float, width: int = 20) -> str:
     """`[#######             ]`"""
-    full = round(width * min(max(share, 0.0), 1.0))
-    return f"[{'#' * full}{' ' * (width - full)}]"
+    full_cells = round(width * min(max(share, 0.0), 1.0))
+    return f"[{'#' * full_cells}{' ' * (width - full_cells)}]"
 
 
 def line(state: dict[str, Any]) -> str:

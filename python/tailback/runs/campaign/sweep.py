@@ -75,8 +75,8 @@ class Sweep:
     def plan(self, replications: Sequence[int] | None = None) -> Plan:
         """The plan with a number of replications for each point. Without `replications` it is the plan at the
         beginning."""
-        first = self.stop.at_least if self.stop else self.replications
-        plan = Plan(self.points, replications if replications is not None else first, self.seed)
+        first_seeds = self.stop.at_least if self.stop else self.replications
+        plan = Plan(self.points, replications if replications is not None else first_seeds, self.seed)
         plan.queues = self.queues
         return plan
 
@@ -124,8 +124,8 @@ def execute(sweep: Sweep, dir: str | os.PathLike[str] | None, how: How) -> _core
         # The results of earlier seeds are read from a folder. The folder is removed in the end, so the tables are
         # copied.
         with tempfile.TemporaryDirectory(prefix="tailback-") as d:
-            kept: _core.Results = pickle.loads(pickle.dumps(execute(sweep, d, how)))
-            return kept
+            kept_results: _core.Results = pickle.loads(pickle.dumps(execute(sweep, d, how)))
+            return kept_results
     if sweep.stop is not None:
         check(sweep.stop, sweep.points[0][1])
     plan = sweep.plan()

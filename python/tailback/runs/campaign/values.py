@@ -64,8 +64,8 @@ def labelled(given: Values, unit: str, where: str) -> list[tuple[str, str]]:
 
 def _is_range(given: dict[str, Any]) -> bool:
     """Whether a table is a range, also if a key is missing or misspelt, because no labels have these names."""
-    ends, others = given.keys() & {"from", "to"}, given.keys() & {"step", "count", "scale", "whole"}
-    return len(ends) == 2 or (bool(ends) and bool(others))
+    ends, other_keys = given.keys() & {"from", "to"}, given.keys() & {"step", "count", "scale", "whole"}
+    return len(ends) == 2 or (bool(ends) and bool(other_keys))
 
 
 def _text(value: Any, after: str) -> str:
@@ -112,5 +112,5 @@ def _spread(r: RangeTable, count: int, where: str) -> list[float]:
 
 def short(v: float) -> int | float:
     """A number as a label: with six digits, and without a point if it is whole."""
-    rounded = float(f"{v:.6g}")
-    return int(rounded) if rounded == int(rounded) and abs(rounded) < 1e15 else rounded
+    rounded_value = float(f"{v:.6g}")
+    return int(rounded_value) if rounded_value == int(rounded_value) and abs(rounded_value) < 1e15 else rounded_value

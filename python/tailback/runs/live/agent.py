@@ -46,9 +46,11 @@ def _network(config: dict[str, Any]) -> None:
             # Without privilege the process becomes the root of a user namespace, which has its own network.
             _core.own_network(True)
     except OSError as e:
-        full = e.errno in (errno.ENOSPC, errno.EUSERS)
-        why = "the limit of namespaces is reached" if full else e.strerror or str(e)
-        raise Refused(f"a network namespace is not allowed here ({why}); run as root, or see `tailback doctor`") from e
+        is_full = e.errno in (errno.ENOSPC, errno.EUSERS)
+        reason = "the limit of namespaces is reached" if is_full else e.strerror or str(e)
+        raise Refused(
+            f"a network namespace is not allowed here ({reason}); run as root, or see `tailback doctor`"
+        ) from e
 
 
 def _device() -> int:
@@ -110,9 +112,9 @@ def counters() -> dict[str, int]:
     for path in ("/proc/self/net/netstat", "/proc/self/net/snmp"):
         with open(path, encoding="ascii") as f:
             lines = f.read().splitlines()
-        for names, values in zip(lines[::2], lines[1::2], strict=False):
+        for names, counts_text in zip(lines[::2], lines[1::2], strict=False):
             kind = names.split(":")[0]
-            counts |= {f"{kind}.{k}": int(v) for k, v in zip(names.split()[1:], values.split()[1:], strict=False)}
+            counts |= {f"{kind}.{k}": int(v) for k, v in zip(names.split()[1:], counts_text.split()[1:], strict=False)}
     return counts
 
 
@@ -120,9 +122,9 @@ def lost() -> int:
     """Packets that found no room before the device, without the drops of the kernel's own queue there."""
     with open("/proc/self/net/dev", encoding="ascii") as f:
         for line in f:
-            name, _, rest = line.partition(":")
+            name, _, counts_text = line.partition(":")
             if name.strip() == DEVICE:
-                return int(rest.split()[11])
+                return int(counts_text.split()[11])
     return 0
 
 
@@ -203,8 +205,8 @@ def serve(channel: Channel) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     try:
         if "interface" in config:
-            device, opened = take(config)
-            channel.send({"ready": True, "refused_settings": [], "interface": opened}, (device,))
+            device, descriptors = take(config)
+            channel.send({"ready": True, "refused_settings": [], "interface": descriptors}, (device,))
             os.close(device)
             channel.receive()
             return
@@ -232,13 +234,13 @@ def serve(channel: Channel) -> None:
         work.start()
     loop.run(channel.end)
     channel.receive()
-    after = counters()
-    counter_growth = {k: v - counters_before.get(k, 0) for k, v in after.items()}
+    counters_after = counters()
+    counter_growth = {k: v - counters_before.get(k, 0) for k, v in counters_after.items()}
     flows, receiver_rows = (work.report() for work in works)
     queues = router.inside(router.queues) if config["kernel"] else []
-    full = router.inside(lost) if config["kernel"] else lost()
+    lost_packets = router.inside(lost) if config["kernel"] else lost()
     answer = {"flows": flows, "received": receiver_rows, "queues": queues, "counters": counter_growth}
-    channel.send(answer | {"lost": full, "cpu_s": time.process_time()})
+    channel.send(answer | {"lost": lost_packets, "cpu_s": time.process_time()})
 
 
 def main() -> None:

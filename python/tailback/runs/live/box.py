@@ -178,9 +178,9 @@ def run(near: str, far: str, options: dict[str, Any], status: Callable[[dict[str
             )
         seconds_left, stretches = options["seconds"] or math.inf, 0
         while True:
-            summary, interrupted = _stretch(box, devices, min(seconds_left, STRETCH), options["real_time"], status)
+            summary, is_interrupted = _stretch(box, devices, min(seconds_left, STRETCH), options["real_time"], status)
             seconds_left, stretches = seconds_left - STRETCH, stretches + 1
-            if interrupted or seconds_left <= 0:
+            if is_interrupted or seconds_left <= 0:
                 return summary
             print(summary, flush=True)
             box = _box(options, stretches)
@@ -232,12 +232,12 @@ def _text(state: dict[str, Any], run: Any) -> str:
         return "nothing was forwarded"
     links = _core.live_results([run], state["time_s"]).links.rows()
     lines = [f"{state['time_s']:.1f} s; {state['strangers_packets']} packets could not be read and were not forwarded"]
-    if beside := state["beside_packets"]:
-        lines.append(f"{beside} frames were not IP (such as ARP) and passed beside the queue")
+    if beside_packets := state["beside_packets"]:
+        lines.append(f"{beside_packets} frames were not IP (such as ARP) and passed beside the queue")
     if lost := state["lost_packets"]:
         lines.append(f"{lost} frames were lost before the box: it was too slow, or they could not be cut")
-    if refused := state["refused_packets"]:
-        lines.append(f"{refused} packets would not be taken by the interface they were to leave by")
+    if refused_packets := state["refused_packets"]:
+        lines.append(f"{refused_packets} packets would not be taken by the interface they were to leave by")
     for row in links:
         wait = row["sojourn_p99_s"]
         wait_text = "none" if math.isnan(wait) else f"{wait * 1e3:.2f} ms"

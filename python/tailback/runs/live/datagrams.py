@@ -60,5 +60,5 @@ def received(s: socket.socket) -> Iterator[Datagram]:
             if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMPNS):
                 seconds, ns = _TIME.unpack(stamp)
                 at_ns = seconds * 1_000_000_000 + ns + offset_ns
-        number, sent = _HEAD.unpack_from(payload) if len(payload) >= ROOM else (None, 0)
-        yield Datagram(peer, len(payload), at_ns, number, sent)
+        number, sent_ns = _HEAD.unpack_from(payload) if len(payload) >= ROOM else (None, 0)
+        yield Datagram(peer, len(payload), at_ns, number, sent_ns)

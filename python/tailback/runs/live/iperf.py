@@ -107,9 +107,9 @@ def servers(group: dict[str, Any]) -> dict[int, Process]:
         i: Process(["--server", "--one-off", "--port", str(group["server_port"] + i), "--bind", group["own"]])
         for i in range(group["count"])
     }
-    wanted = {group["server_port"] + i for i in processes}
+    ports = {group["server_port"] + i for i in processes}
     deadline = time.monotonic() + _PATIENCE
-    while not wanted <= _listening():
+    while not ports <= _listening():
         if time.monotonic() > deadline:
             raise IperfError(f"iperf3 does not listen after {_PATIENCE:g} s")
         time.sleep(0.01)

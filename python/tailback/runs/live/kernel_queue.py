@@ -80,10 +80,10 @@ def of(scenario: Any, link: str) -> KernelQueue:
         raise NotPossible(f"--kernel {link}: there is no such link; {hint}")
     _steady(document, link)
     _with_own_memory(document, directions)
-    first = directions[0]
+    first_way = directions[0]
     near_nodes, far_nodes = (
         _reached(node, [link_way for link_way in link_ways if link_way.name != link])
-        for node in (first.begin, first.end)
+        for node in (first_way.begin, first_way.end)
     )
     if near_nodes & far_nodes:
         raise NotPossible(
@@ -117,8 +117,8 @@ def _ways(document: Mapping[str, Any]) -> Iterator[_Way]:
     """Both directions of each link."""
     for name, table in document.get("link", {}).items():
         for key, ends in (("", ("from", "to")), ("reverse_", ("to", "from"))):
-            own = table.get(f"{key}queue", _FIFO if key == "" else _OPEN)
-            queue = {"kind": own} if isinstance(own, str) else own
+            own_queue = table.get(f"{key}queue", _FIFO if key == "" else _OPEN)
+            queue = {"kind": own_queue} if isinstance(own_queue, str) else own_queue
             rate = table.get(f"{key}rate", table["rate"])
             yield _Way(name, table[ends[0]], table[ends[1]], _core.parse_rate(str(rate)), queue)
 
@@ -145,9 +145,9 @@ def _reached(node: str, ways: Sequence[_Way]) -> frozenset[str]:
     """All nodes that are connected with this one."""
     nodes, new_nodes = {node}, [node]
     while new_nodes:
-        at = new_nodes.pop()
+        node_reached = new_nodes.pop()
         for w in ways:
-            if w.begin == at and w.end not in nodes:
+            if w.begin == node_reached and w.end not in nodes:
                 nodes.add(w.end)
                 new_nodes.append(w.end)
     return frozenset(nodes)
@@ -175,5 +175,5 @@ def _turned(w: _Way) -> _Way:
 
 def _at(queue: kernel.Queue, comes_in: bool) -> list[str]:
     """The lines of a queue on the router's device, or behind it."""
-    before = intermediate(DEVICE, IFB) if comes_in else ()
-    return [*before, *queue.lines(IFB if comes_in else DEVICE)]
+    commands_before = intermediate(DEVICE, IFB) if comes_in else ()
+    return [*commands_before, *queue.lines(IFB if comes_in else DEVICE)]

@@ -111,17 +111,17 @@ class Layout:
 
     def numbered(self) -> list[int]:
         """The flows whose datagrams have numbers."""
-        ordered = sorted(self.groups, key=lambda g: natural(g.name))
+        ordered_groups = sorted(self.groups, key=lambda g: natural(g.name))
         numbers = itertools.count()
-        return [number for g in ordered for number in itertools.islice(numbers, g.count) if g.numbered]
+        return [number for g in ordered_groups for number in itertools.islice(numbers, g.count) if g.numbered]
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
     """The key that sorts names as the engine does: numbers in names count as numbers."""
     import re
 
-    parts = re.findall(r"\d+|\D", name)
-    return [(0, int(p), p) if p.isdigit() else (1, ord(p), p) for p in parts]
+    pieces = re.findall(r"\d+|\D", name)
+    return [(0, int(p), p) if p.isdigit() else (1, ord(p), p) for p in pieces]
 
 
 def marks_only_if_asked(read: Callable[[Sequence[str]], Any]) -> Any:
@@ -139,12 +139,16 @@ def marks_only_if_asked(read: Callable[[Sequence[str]], Any]) -> Any:
         return read(["marking=false"])
     except _core.ScenarioError as e:
         # Without the override there was no error, so this part of the scenario needs marks.
-        first = e.problems[0]
-        key_place = f"line {first['line']}, {first['key']}" if first["line"] is not None else first["key"]
-        why = f"{first['value']} signals only by marks" if first["value"] else "an impairment marks"
+        first_problem = e.problems[0]
+        key_place = (
+            f"line {first_problem['line']}, {first_problem['key']}"
+            if first_problem["line"] is not None
+            else first_problem["key"]
+        )
+        reason = f"{first_problem['value']} signals only by marks" if first_problem["value"] else "an impairment marks"
     raise NotPossible(
-        f"{key_place}: {why}, but queues of a live run mark only if the scenario says so; give marking = true at the "
-        "top of the scenario, or --set marking=true, or use a model that drops"
+        f"{key_place}: {reason}, but queues of a live run mark only if the scenario says so; give marking = true at "
+        "the top of the scenario, or --set marking=true, or use a model that drops"
     )
 
 
@@ -162,9 +166,9 @@ def plan(scenario: Any, overrides: Mapping[str, Any]) -> Layout:
     if len(groups) > MOST_GROUPS:
         raise NotPossible(f"the scenario has {len(groups)} groups of flows; give at most {MOST_GROUPS}")
     # The bytes that wait in a socket, so that a sender that wakes late still has enough to send.
-    waiting = max(1 << 18, min(1 << 22, (1 << 27) // flow_count))
+    buffer_bytes = max(1 << 18, min(1 << 22, (1 << 27) // flow_count))
     ipv6 = bool(overrides.get("ipv6"))
-    sysctls = {**_SYSCTLS, "net/ipv4/tcp_wmem": f"4096 {waiting} 67108864"}
+    sysctls = {**_SYSCTLS, "net/ipv4/tcp_wmem": f"4096 {buffer_bytes} 67108864"}
     layout = Layout([], sysctls, [], ipv6)
     for i, group_keys in enumerate(groups):
         if group_keys["transport"]["kind"] == "tcp":
@@ -250,8 +254,8 @@ def _segments(size: tuple[int, str] | None, payload: int) -> int | None:
     """A size in whole segments."""
     if size is None:
         return None
-    number, unit = size
-    return max(1, number if unit == "packets" else number // payload)
+    amount, unit = size
+    return max(1, amount if unit == "packets" else amount // payload)
 
 
 def _datagrams(g: Mapping[str, Any], number: int, layout: Layout) -> FlowGroup:
@@ -347,11 +351,11 @@ def _shared(found: list[dict[str, Any]], layout: Layout) -> None:
     if not groups:
         return
     for key, setting_name in (("variant", "loss recovery"), ("timestamps", "timestamps"), ("dsack", "DSACK")):
-        values = {g["name"]: g["transport"][key] for g in groups}
-        if len(set(values.values())) > 1:
-            first = groups[0]["name"]
+        values_of_groups = {g["name"]: g["transport"][key] for g in groups}
+        if len(set(values_of_groups.values())) > 1:
+            first_name = groups[0]["name"]
             layout.not_told.append(
-                f"{setting_name} is one setting of the kernel: all groups have that of flows.{first}"
+                f"{setting_name} is one setting of the kernel: all groups have that of flows.{first_name}"
             )
     transport = groups[0]["transport"]
     sack = transport["variant"] == "sack"

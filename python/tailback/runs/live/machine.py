@@ -76,8 +76,8 @@ def _tun() -> MachineCheck:
         return MachineCheck(
             "TUN devices", False, "/dev/net/tun is missing", "modprobe tun (in a container: --device /dev/net/tun)"
         )
-    _, why = _attempt(_TUN)
-    return MachineCheck("TUN devices", not why, why or str(path), "let this user read and write /dev/net/tun")
+    _, failure = _attempt(_TUN)
+    return MachineCheck("TUN devices", not failure, failure or str(path), "let this user read and write /dev/net/tun")
 
 
 def _ip() -> MachineCheck:
@@ -86,9 +86,9 @@ def _ip() -> MachineCheck:
 
 
 def _ipv6() -> MachineCheck:
-    on = Path("/proc/sys/net/ipv6").is_dir()
+    is_on = Path("/proc/sys/net/ipv6").is_dir()
     return MachineCheck(
-        "IPv6", on, "on" if on else "off", "boot without ipv6.disable=1; IPv4 works without", needed=False
+        "IPv6", is_on, "on" if is_on else "off", "boot without ipv6.disable=1; IPv4 works without", needed=False
     )
 
 
@@ -161,9 +161,9 @@ def kernel_queues() -> tuple[str, ...]:
     """The queues that this kernel has, by the names of `tc` and `ip`; empty if it allows no namespace. A separate
     process tries each queue in a separate namespace."""
     lines = _lines()
-    tried, _ = _attempt(f"{_TRY}\nLINES = {lines!r}\n{_TRY_QUEUES}")
+    output, _ = _attempt(f"{_TRY}\nLINES = {lines!r}\n{_TRY_QUEUES}")
     names = (*lines, "ingress", "ifb")
-    return tuple(name for name in names if name in tried.split())
+    return tuple(name for name in names if name in output.split())
 
 
 def require(needs: Sequence[str], link: str) -> None:

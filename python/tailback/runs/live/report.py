@@ -33,8 +33,8 @@ _COUNTERS = (
 
 def result(scenario: Any, runs: Sequence[Live]) -> Result:
     """The runs as a result of the same form as that of `tailback.run`."""
-    elapsed = sum(r.quality["time_s"] for r in runs)
-    return Result(_core.live_results([r.run for r in runs], elapsed), scenario)
+    elapsed_s = sum(r.quality["time_s"] for r in runs)
+    return Result(_core.live_results([r.run for r in runs], elapsed_s), scenario)
 
 
 def documents(runs: Sequence[Live]) -> list[dict[str, Any]]:
@@ -58,9 +58,9 @@ def documents(runs: Sequence[Live]) -> list[dict[str, Any]]:
 
 def save(result: Result, runs: Sequence[Live], out: str) -> None:
     """Writes the folder of a run: its tables, and the data that only a live run has."""
-    where = Path(out)
-    result.save(where)
-    write_text(where / "live.json", json.dumps(documents(runs), indent=1, allow_nan=False) + "\n")
+    out_folder = Path(out)
+    result.save(out_folder)
+    write_text(out_folder / "live.json", json.dumps(documents(runs), indent=1, allow_nan=False) + "\n")
 
 
 def text(runs: Sequence[Live]) -> str:

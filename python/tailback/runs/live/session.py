@@ -107,8 +107,8 @@ class Side:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(1.0)
         status = self.process.returncode
-        how = f"was killed by signal {-status}" if status and status < 0 else f"ended with status {status}"
-        return f"the process of the {self.role} {how}; nothing of the run is left behind"
+        end_text = f"was killed by signal {-status}" if status and status < 0 else f"ended with status {status}"
+        return f"the process of the {self.role} {end_text}; nothing of the run is left behind"
 
     def end(self) -> None:
         with contextlib.suppress(OSError):
@@ -281,11 +281,11 @@ def _invalid(quality: dict[str, Any], scenario: Any) -> list[str]:
             f"{MOST_LATENESS * 1e3:g} ms): the machine was busy with something else"
         )
     rate = scenario.spec["links"][0]["rate_bps"]
-    served = quality["busy_stretch_bps"]
-    if quality["busy_stretch_s"] >= LEAST_BUSY and not math.isclose(served, rate, rel_tol=MOST_RATE_ERROR):
-        reasons.append(f"the line was served with {served / 1e6:.2f} Mb/s instead of {rate / 1e6:g}")
+    served_bps = quality["busy_stretch_bps"]
+    if quality["busy_stretch_s"] >= LEAST_BUSY and not math.isclose(served_bps, rate, rel_tol=MOST_RATE_ERROR):
+        reasons.append(f"the line was served with {served_bps / 1e6:.2f} Mb/s instead of {rate / 1e6:g}")
     if lost := quality["lost_packets"]:
         reasons.append(f"{lost} packets found no room before the gateway took them: it was too slow")
-    if refused := quality["refused_packets"]:
-        reasons.append(f"{refused} packets could not be written")
+    if refused_packets := quality["refused_packets"]:
+        reasons.append(f"{refused_packets} packets could not be written")
     return reasons

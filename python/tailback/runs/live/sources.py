@@ -51,8 +51,8 @@ class Loop:
         """Runs until the gateway sends a message or has ended."""
         self.selector.register(control, selectors.EVENT_READ)
         while True:
-            left = self.agenda[0][0] - self.now() if self.agenda else 1.0
-            for key, _ in self.selector.select(max(0.0, left)):
+            seconds_left = self.agenda[0][0] - self.now() if self.agenda else 1.0
+            for key, _ in self.selector.select(max(0.0, seconds_left)):
                 if key.fileobj is control:
                     self.selector.unregister(control)
                     return
@@ -200,9 +200,9 @@ class Source(Work):
             return
         try:
             while flow.left is None or flow.left > 0:
-                sent = sock.send(_CHUNK if flow.left is None else _CHUNK[: min(flow.left, len(_CHUNK))])
+                sent_bytes = sock.send(_CHUNK if flow.left is None else _CHUNK[: min(flow.left, len(_CHUNK))])
                 if flow.left is not None:
-                    flow.left -= sent
+                    flow.left -= sent_bytes
         except BlockingIOError:
             return
         except OSError as e:

@@ -90,9 +90,9 @@ def series(
             drawstyle="steps-post" if steps else "default",
         )
         if not has_many and i < len(halves) and halves[i] is not None:
-            values, half = np.asarray(v, float), np.nan_to_num(np.asarray(halves[i], float))
-            low = values - half if np.nanmin(values) < 0 else np.maximum(values - half, 0.0)
-            ax.fill_between(t, low, values + half, color=curve_look.colour, alpha=0.16, linewidth=0)
+            heights, half = np.asarray(v, float), np.nan_to_num(np.asarray(halves[i], float))
+            lower = heights - half if np.nanmin(heights) < 0 else np.maximum(heights - half, 0.0)
+            ax.fill_between(t, lower, heights + half, color=curve_look.colour, alpha=0.16, linewidth=0)
     if not any(len(t) for _, t, _ in lines):
         nothing(ax, why_none)
     ax.set_xlabel("time (s)")

@@ -42,9 +42,9 @@ def both(
         nothing(rate_ax, "no rates in both")
     if len(pings) and simulated is not None:
         sign = shown("s", [*np.quantile(pings, [0.5, 0.99]), float(simulated[0][-1])])
-        values = np.sort(np.asarray(pings, float)) * sign.factor
+        round_trips = np.sort(np.asarray(pings, float)) * sign.factor
         pings_line = ping_ax.step(
-            values, np.arange(1, len(values) + 1) / len(values), where="post", color=measured_look.colour
+            round_trips, np.arange(1, len(round_trips) + 1) / len(round_trips), where="post", color=measured_look.colour
         )[0]
         ends, shares = simulated
         model_line = ping_ax.step(

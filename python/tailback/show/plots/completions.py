@@ -53,9 +53,9 @@ def completions(panels: Sequence[Completions], why_none: str = "nothing to draw:
                 nothing(ax, "nothing to draw: nothing was completed")
             size_ax.set_title(panel.title)
             continue
-        shown = np.flatnonzero(is_done)[:: 1 + int(is_done.sum()) // MOST_POINTS]
+        rows_shown = np.flatnonzero(is_done)[:: 1 + int(is_done.sum()) // MOST_POINTS]
         size_ax.scatter(
-            sizes[shown], times[shown], s=3, color=GREY, alpha=0.45, linewidths=0, zorder=2, rasterized=True
+            sizes[rows_shown], times[rows_shown], s=3, color=GREY, alpha=0.45, linewidths=0, zorder=2, rasterized=True
         )
         for i, (name, more_than, at_most) in enumerate(panel.classes):
             in_class = (sizes > more_than) & (sizes <= at_most)
@@ -98,9 +98,9 @@ def completions(panels: Sequence[Completions], why_none: str = "nothing to draw:
 def _decades(ax: Axes, which: Literal["x", "y"], words: Callable[[float], str]) -> None:
     """Ticks at powers of ten, in words; at least two, so that a scale can be read."""
     axis = ax.xaxis if which == "x" else ax.yaxis
-    low, high = np.log10(axis.get_view_interval())
-    if np.floor(high) - np.ceil(low) < 1:
-        limits = 10.0 ** np.floor(low), 10.0 ** max(np.ceil(high), np.floor(low) + 1)
+    least, most = np.log10(axis.get_view_interval())
+    if np.floor(most) - np.ceil(least) < 1:
+        limits = 10.0 ** np.floor(least), 10.0 ** max(np.ceil(most), np.floor(least) + 1)
         (ax.set_xlim if which == "x" else ax.set_ylim)(*limits)
     axis.set_major_locator(LogLocator(10, numticks=9))
     axis.set_major_formatter(FuncFormatter(lambda v, _: words(v)))

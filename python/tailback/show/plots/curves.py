@@ -96,9 +96,9 @@ def curves(
             if curve.half is not None:
                 h = np.nan_to_num(np.asarray(curve.half, float)[order])
                 if np.any(h > 0):
-                    low = finite - h if signed or np.nanmin(finite) < 0 else np.maximum(finite - h, 0.0)
+                    lower = finite - h if signed or np.nanmin(finite) < 0 else np.maximum(finite - h, 0.0)
                     ax.fill_between(
-                        curve_xs, low, finite + h, color=curve_look.colour, alpha=0.16, linewidth=0, zorder=2
+                        curve_xs, lower, finite + h, color=curve_look.colour, alpha=0.16, linewidth=0, zorder=2
                     )
             if limits is not None and len(xs_beyond := curve_xs[~np.isnan(curve_ys) & (curve_ys > limits[1])]):
                 # Values above the frame are marked at its upper edge.

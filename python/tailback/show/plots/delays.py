@@ -33,8 +33,8 @@ _LOG = 50.0
 @checked
 def is_delay(what: str) -> bool:
     """Whether the text names one of these quantities, such as `sojourn` or `delay[bulk]`."""
-    name, _, rest = what.partition("[")
-    return name in QUANTITIES and (not rest or rest.endswith("]"))
+    name, _, brackets = what.partition("[")
+    return name in QUANTITIES and (not brackets or brackets.endswith("]"))
 
 
 @checked
@@ -69,17 +69,17 @@ def delays(results: Any, what: str, /, **where: str) -> Drawing:
     has_several = len(sums.by) > 1
     varying_labels = [i for i in range(len(runs.labels)) if len({k[i] for k in points}) > 1]
     lines = {}
-    for thing, sum_of in sums.by.items():
+    for object_name, sum_of in sums.by.items():
         for i, k in enumerate(points):
-            line_key = (*(k[j] for j in varying_labels), *([thing.partition(".")[2]] if has_several else []))
+            line_key = (*(k[j] for j in varying_labels), *([object_name.partition(".")[2]] if has_several else []))
             distribution = _line(sum_of, i)
             if distribution is not None:
                 lines[line_key] = distribution
     if len(lines) > MOST:
         raise ValueError(f"that makes {len(lines)} lines; choose one by {quantity}[NAME], or some by --where")
     title = f"{mean.quantity} of {name}" if name else mean.quantity
-    named = ", ".join(titles_of(results).get(runs.labels[i], runs.labels[i]) for i in varying_labels)
-    return _figure(lines, title, named)
+    legend_title = ", ".join(titles_of(results).get(runs.labels[i], runs.labels[i]) for i in varying_labels)
+    return _figure(lines, title, legend_title)
 
 
 def _say_why(quantity: str, of: str, name: str, there: list[str]) -> None:
@@ -152,9 +152,9 @@ def _line(sums: Shares, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | N
     variance = np.maximum(squares - runs * mean**2, 0.0) / max(runs - 1, 1)
     half_width = stats.t_quantile(0.975, runs - 1) * np.sqrt(variance / runs) if runs > 1 else np.zeros(len(mean))
     # The line runs from the last edge without a packet to the first edge with all packets.
-    first, last = int(np.argmax(mean > 0)), int(np.argmax(mean > 1 - 1e-12))
-    kept = slice(max(first - 1, 0), last + 1)
-    return edges()[kept], mean[kept], half_width[kept]
+    first_bin, last_bin = int(np.argmax(mean > 0)), int(np.argmax(mean > 1 - 1e-12))
+    bins_kept = slice(max(first_bin - 1, 0), last_bin + 1)
+    return edges()[bins_kept], mean[bins_kept], half_width[bins_kept]
 
 
 def _figure(lines: Mapping[Name, tuple[np.ndarray, np.ndarray, np.ndarray]], title: str, named: str) -> Drawing:
@@ -168,6 +168,6 @@ def _figure(lines: Mapping[Name, tuple[np.ndarray, np.ndarray, np.ndarray]], tit
     looks_of = looks(list(lines))
     curves = []
     for k, (x, share, half) in lines.items():
-        at = np.maximum(x, least) * factor
-        curves.append(Cumulative(looks_of[k], ", ".join(k) or title, at, share, half))
+        times = np.maximum(x, least) * factor
+        curves.append(Cumulative(looks_of[k], ", ".join(k) or title, times, share, half))
     return cumulative(curves, title if log else label(title, unit.unit), "packets", seconds=log, legend_title=named)

@@ -39,8 +39,8 @@ def cumulative(
         x, share = np.asarray(curve.x, float), np.asarray(curve.share, float)
         if curve.half is not None and np.any(np.nan_to_num(curve.half) > 0):
             h = np.nan_to_num(np.asarray(curve.half, float))
-            low, high = np.clip(share - h, 0, 1), np.clip(share + h, 0, 1)
-            ax.fill_between(x, low, high, color=k.colour, alpha=0.16, linewidth=0, zorder=2)
+            lower, upper = np.clip(share - h, 0, 1), np.clip(share + h, 0, 1)
+            ax.fill_between(x, lower, upper, color=k.colour, alpha=0.16, linewidth=0, zorder=2)
         handles[named(curve.label)] = ax.plot(x, share, color=k.colour, linestyle=k.line, zorder=3)[0]
     if not lines:
         nothing(ax, "nothing to draw: there are no values")

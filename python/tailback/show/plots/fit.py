@@ -28,9 +28,9 @@ def fit(fig: Figure) -> None:
         wrapped_axes = [ax for ax in frames if _wrap_all(ax)]
         if wrapped_axes:
             fig.draw_without_rendering()
-        thinned = [ax for ax in frames if _thin(fig, ax)]
+        thinned_axes = [ax for ax in frames if _thin(fig, ax)]
         # A wrapped label leaves less room for the frames, so other labels may have to be wrapped too.
-        if not wrapped_axes and not thinned:
+        if not wrapped_axes and not thinned_axes:
             return
     fig.draw_without_rendering()
 
@@ -47,14 +47,14 @@ def _below(fig: Figure) -> None:
     """Turn legends beside a frame, and legends wider than the figure, into one legend below all frames."""
     fig.draw_without_rendering()
     axes_beside = [ax for ax in fig.axes if (box := ax.get_legend()) is not None and _is_outside(ax, box)]
-    wide = [x for x in fig.legends if x.get_window_extent().width > 0.98 * fig.bbox.width]
-    if not axes_beside and not wide:
+    wide_legends = [x for x in fig.legends if x.get_window_extent().width > 0.98 * fig.bbox.width]
+    if not axes_beside and not wide_legends:
         return
     handles: dict[str, Any] = {}
     legends: list[Any] = [*fig.legends, *(ax.get_legend() for ax in axes_beside)]
     for box in legends:
-        named = zip((t.get_text() for t in box.get_texts()), box.legend_handles, strict=True)
-        handles |= {name: handle for name, handle in named if name not in handles}
+        labels_and_handles = zip((t.get_text() for t in box.get_texts()), box.legend_handles, strict=True)
+        handles |= {name: handle for name, handle in labels_and_handles if name not in handles}
     title = next((t for x in legends if (t := x.get_title().get_text())), "")
     for box in legends[len(fig.legends) :]:
         box.remove()
@@ -87,8 +87,8 @@ def _heighten(fig: Figure) -> None:
     """Make the figure taller by the lines of a legend below, except the first line, so that the frames keep their
     room."""
     boxes = [one.get_window_extent() for one in fig.legends]
-    below = [b.height for b in boxes if b.y0 < 0.1 * fig.bbox.height]
-    fig.set_figheight(fig.get_figheight() + max(max(below, default=0.0) / fig.dpi - _LINE, 0.0))
+    heights_below = [b.height for b in boxes if b.y0 < 0.1 * fig.bbox.height]
+    fig.set_figheight(fig.get_figheight() + max(max(heights_below, default=0.0) / fig.dpi - _LINE, 0.0))
 
 
 def _is_outside(ax: Axes, found: Any) -> bool:
@@ -106,8 +106,8 @@ def _wrap_all(ax: Axes) -> bool:
 
 def _wrap_titles(ax: Axes) -> bool:
     room = ax.get_window_extent().width * 0.98
-    wrapped = [_wrap(getattr(ax, place), room) for place in ("_left_title", "title", "_right_title")]
-    return any(wrapped)
+    are_wrapped = [_wrap(getattr(ax, place), room) for place in ("_left_title", "title", "_right_title")]
+    return any(are_wrapped)
 
 
 def whole(ax: Axes) -> Figure:
@@ -166,9 +166,9 @@ def _touch(labels: list[Text], name: str, gap: float) -> bool:
 
 def _has_words(formatter: Any) -> bool:
     """Whether each tick has its own label, as after `set_xticks(places, labels)`. No such label may be left out."""
-    own = getattr(formatter, "func", None)
-    own = getattr(own, "func", None)
-    return isinstance(formatter, FixedFormatter) or getattr(own, "__name__", "") == "_format_with_dict"
+    own_function = getattr(formatter, "func", None)
+    own_function = getattr(own_function, "func", None)
+    return isinstance(formatter, FixedFormatter) or getattr(own_function, "__name__", "") == "_format_with_dict"
 
 
 def _fewer(axis: Any, shown: list[float], name: str) -> bool:
@@ -179,9 +179,9 @@ def _fewer(axis: Any, shown: list[float], name: str) -> bool:
         return True
     words = _has_words(formatter)
     if words and name == "x":
-        turned = [t for t in axis.get_majorticklabels() if t.get_rotation() == 0]
+        level_labels = [t for t in axis.get_majorticklabels() if t.get_rotation() == 0]
         axis.set_tick_params(rotation=90)
-        return bool(turned)
+        return bool(level_labels)
     if isinstance(locator, FixedLocator | NullLocator) or words or len(shown) <= 2:
         kept_ticks = shown[::2] if len(shown) > 2 else []
         if words or not kept_ticks:

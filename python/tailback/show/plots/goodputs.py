@@ -97,18 +97,18 @@ def goodputs_by_kind(
         ax.set_axis_off()
     handles: dict[str, Any] = {}
     for ax, (title, kinds) in zip(list(axes.flat), panels, strict=False):
-        first = 1
+        first_x = 1
         for i, (kind, values) in enumerate(kinds.items()):
             x = np.sort(np.asarray(values, float))
-            handles[named(kind)] = _bars(ax, first, x, look("", i).colour, 0.8)
-            first += len(x)
+            handles[named(kind)] = _bars(ax, first_x, x, look("", i).colour, 0.8)
+            first_x += len(x)
         handles[f"{called}, {fair_share:.3g} {unit}"] = ax.axhline(
             fair_share, color=INK, linewidth=0.9, linestyle=(0, (4, 2))
         )
         ax.set_title(title)
         ax.set_xlabel("flow")
-        if first <= MOST_NUMBERED:
-            ax.set_xticks(range(1, first))
+        if first_x <= MOST_NUMBERED:
+            ax.set_xticks(range(1, first_x))
         ax.grid(axis="x", visible=False)
     for row in axes:
         row[0].set_ylabel(f"goodput ({unit})")

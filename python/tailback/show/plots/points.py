@@ -157,8 +157,8 @@ def _maps(lines: Lines, scales: Sequence[Scale], title: str) -> Drawing:
     for k, by_place in lines.items():
         mean, half_widths = (np.full((len(y.labels), len(x.labels)), np.nan) for _ in range(2))
         for place, (v, h) in by_place.items():
-            at = y.labels.index(place[1]), x.labels.index(place[0])
-            mean[at], half_widths[at] = v, h
+            cell = y.labels.index(place[1]), x.labels.index(place[0])
+            mean[cell], half_widths[cell] = v, h
         panels.append(Field(", ".join(k), mean, half_widths))
     return heat(panels, (x.title, x.labels), (y.title, y.labels), title)
 
@@ -198,22 +198,24 @@ def figure_spread(results: Any, metric: str, where: Mapping[str, str], *, as_box
     lines = [(looks_of[k], ", ".join(k) or by_run.title, unit.factor * v) for k, v in values_by_labels.items()]
     if as_boxes:
         return of_rows.boxes(lines, title)
-    named = ", ".join(titles_of(results).get(by_run.runs.labels[i], by_run.runs.labels[i]) for i in varying_labels)
-    return distributions(lines, title, legend_title=named)
+    legend_title = ", ".join(
+        titles_of(results).get(by_run.runs.labels[i], by_run.runs.labels[i]) for i in varying_labels
+    )
+    return distributions(lines, title, legend_title=legend_title)
 
 
 def titles_of(results: Any) -> dict[str, str]:
     """The titles of a stored sweep's axes."""
-    where = folder_of(results)
-    return axis_titles(manifest.read(where).get("sweep")) if where is not None else {}
+    folder = folder_of(results)
+    return axis_titles(manifest.read(folder).get("sweep")) if folder is not None else {}
 
 
 def looks(points: list[Name]) -> dict[Name, str]:
     """The name by which each point's look is chosen. Each discipline has its own look; if several points have the same
     discipline, each point has its own look."""
-    named = [discipline(k) for k in points]
-    alike = len(set(named)) < len(named)
-    return {k: ", ".join(k) if alike else name for k, name in zip(points, named, strict=True)}
+    disciplines = [discipline(k) for k in points]
+    alike = len(set(disciplines)) < len(disciplines)
+    return {k: ", ".join(k) if alike else name for k, name in zip(points, disciplines, strict=True)}
 
 
 def _too_many(n: int, by: Sequence[str]) -> str:

@@ -95,8 +95,8 @@ def draw(ax: Axes, rows: Sequence[Published], lines: dict[str, str]) -> None:
 def _of_frame(ax: Axes, x: float, y: float) -> tuple[float, float]:
     """A place in parts of the frame, with the axis limits of the drawing so far."""
     ax.get_xlim(), ax.get_ylim()
-    at = ax.transAxes.inverted().transform(ax.transData.transform((x, y)))
-    return float(at[0]), float(at[1])
+    place_in_frame = ax.transAxes.inverted().transform(ax.transData.transform((x, y)))
+    return float(place_in_frame[0]), float(place_in_frame[1])
 
 
 def star(ax: Axes, x: float, y: float, colour: str) -> None:

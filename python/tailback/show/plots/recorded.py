@@ -119,8 +119,8 @@ def over_seeds(mine: list[Track]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     times = mine[0].t
     alike = len(times) <= 2 * TIMES and all(np.array_equal(times, x.t) for x in mine)
     times = times if alike else np.linspace(begin, end, TIMES)
-    values = np.stack([x.v[np.clip(np.searchsorted(x.t, times, side="right") - 1, 0, None)] for x in mine])
-    return times, *_mean(values)
+    values_of_seeds = np.stack([x.v[np.clip(np.searchsorted(x.t, times, side="right") - 1, 0, None)] for x in mine])
+    return times, *_mean(values_of_seeds)
 
 
 def distribution(mine: list[Track]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -132,10 +132,10 @@ def distribution(mine: list[Track]) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     shares = []
     for x in mine:
         # A value counts for the time until the next one. The last value counts for as long as the one before it.
-        held = np.diff(x.t, append=x.t[-1] + (x.t[-1] - x.t[-2] if len(x.t) > 1 else 1.0))
+        held_s = np.diff(x.t, append=x.t[-1] + (x.t[-1] - x.t[-2] if len(x.t) > 1 else 1.0))
         order = np.argsort(x.v, kind="stable")
-        below = np.concatenate([[0.0], np.cumsum(held[order])])
-        shares.append(below[np.searchsorted(x.v[order], distinct_values, side="right")] / below[-1])
+        s_below = np.concatenate([[0.0], np.cumsum(held_s[order])])
+        shares.append(s_below[np.searchsorted(x.v[order], distinct_values, side="right")] / s_below[-1])
     return distinct_values, *_mean(np.stack(shares))
 
 

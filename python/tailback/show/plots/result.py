@@ -89,8 +89,8 @@ def _recorded(result: Any, what: str, where: Mapping[str, str], cdf: bool) -> Dr
     title = label(probe.replace("_", " "), unit.unit)
     legend_title = ", ".join(titles_of(result).get(runs.labels[i], runs.labels[i]) for i in varying_labels)
     if cdf:
-        looked = names or [""] * len(lines)
-        cumulatives = [Cumulative(n, *line, h) for n, line, h in zip(looked, lines, halves, strict=True)]
+        looks_of = names or [""] * len(lines)
+        cumulatives = [Cumulative(n, *line, h) for n, line, h in zip(looks_of, lines, halves, strict=True)]
         return cumulative(cumulatives, title, "the time", legend_title=legend_title)
     return series(lines, title, names=names, halves=halves, legend_title=legend_title)
 
@@ -133,9 +133,9 @@ def _unit(result: Any, thing: str, probe: str) -> str:
         # `spec` does not have the control of a flow, so the control may be any that its transport can have.
         inner_kinds = [kind for kind in inner_kinds if kind.transport in kinds_here]
     outer = [describe("link" if of_link else "flows")[0], *_described(models_of[family], family)]
-    own = _own_units(result, scenario)
-    within = [m for kind in inner_kinds for m in _described(models_of[kind.family], kind.family)]
-    unit = _agreed(outer, probe) or own.get(probe, "") or _agreed(within, probe)
+    own_units = _own_units(result, scenario)
+    inner_models = [m for kind in inner_kinds for m in _described(models_of[kind.family], kind.family)]
+    unit = _agreed(outer, probe) or own_units.get(probe, "") or _agreed(inner_models, probe)
     if unit == "unit of the buffer":
         buffers = [x["buffer"] for x in scenario.spec["links"] if x["name"] == name] if scenario is not None else []
         unit = "bytes" if buffers and buffers[0].endswith("B") else "packets" if buffers else unit
@@ -156,8 +156,8 @@ def _agreed(models: Iterable[Any], probe: str) -> str:
 
 def _own_units(result: Any, scenario: Any) -> dict[str, str]:
     """Units of the probes of a user's own classes, from the class or from the manifest of the stored runs."""
-    stored = getattr(result, "manifest", {}).get("units", {})
-    return stored if scenario is None else {**stored, **own_units([scenario])}
+    stored_units = getattr(result, "manifest", {}).get("units", {})
+    return stored_units if scenario is None else {**stored_units, **own_units([scenario])}
 
 
 def _chosen(table: _core.Table, where: Mapping[str, str]) -> np.ndarray:
@@ -199,8 +199,8 @@ def _goodputs(result: Any, where: Mapping[str, str]) -> Drawing:
         panel = panels.setdefault(tuple(str(c[i]) for c in columns), {})
         panel.setdefault(group_of_flow[i], []).append(goodput[i])
     first_panels = list(panels.items())[:MOST_PANELS]
-    values = [x for _, kinds in first_panels for v in kinds.values() for x in v]
-    mean = float(np.mean(values)) if values else 0.0
+    goodputs = [x for _, kinds in first_panels for v in kinds.values() for x in v]
+    mean = float(np.mean(goodputs)) if goodputs else 0.0
     if any(len(kinds) > 1 for _, kinds in first_panels):
         return goodputs_by_kind([(", ".join(k), kinds) for k, kinds in first_panels], mean, unit.unit, called="mean")
     # The titles distinguish several panels of one discipline.
@@ -228,8 +228,8 @@ def _completions(result: Any, where: Mapping[str, str]) -> Drawing:
         chosen = np.asarray([g == group or group not in groups_named for g in table.to_list("group")], bool)
         chosen &= _chosen(table, where)
         sizes, times = np.asarray(table["bytes"], float)[chosen], np.asarray(table["completion_s"])[chosen]
-        unfinished = int(np.isnan(times).sum())
-        ending = f", {unfinished} of {len(times)} not finished" if unfinished else ""
+        unfinished_count = int(np.isnan(times).sum())
+        ending = f", {unfinished_count} of {len(times)} not finished" if unfinished_count else ""
         several = sorted(dict.fromkeys(bounds_of_group), key=lambda c: c[1])
         panels.append(Completions(f"{group}: {what}{ending}", sizes, times, several))
     if not panels:

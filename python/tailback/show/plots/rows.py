@@ -35,9 +35,9 @@ def boxes(rows: Sequence[tuple[str, str, Numbers]], xlabel: str) -> Drawing:
     places = np.arange(len(rows))[::-1]
     for i, (place, (name, _, given)) in enumerate(zip(places, rows, strict=True)):
         colour = look(name, i).colour
-        values = np.asarray(given, float)
+        sample = np.asarray(given, float)
         ax.boxplot(
-            [values[np.isfinite(values)]],
+            [sample[np.isfinite(sample)]],
             positions=[place],
             **_LYING,
             whis=WHISKERS,
@@ -52,9 +52,9 @@ def boxes(rows: Sequence[tuple[str, str, Numbers]], xlabel: str) -> Drawing:
         )
     _name_rows(ax, [title for _, title, _ in rows])
     ax.set_xlabel(xlabel)
-    low, high = ax.get_xlim()
+    left_limit, right_limit = ax.get_xlim()
     lowest = min((float(np.nanmin(v)) for _, _, v in rows if len(v)), default=0.0)
-    if lowest >= 0 and low < 0.5 * high:
+    if lowest >= 0 and left_limit < 0.5 * right_limit:
         ax.set_xlim(left=0.0)
     return fig
 

@@ -27,9 +27,9 @@ def shares(rows: Sequence[tuple[str, Sequence[Numbers]]], classes: Sequence[str]
     positions = np.arange(len(rows))[::-1]
     handles: dict[str, Any] = {}
     for i, title in enumerate(classes):
-        values = [np.asarray(v[i], float) for _, v in rows]
-        mean = np.array([v.mean() for v in values])
-        half_widths = np.array([ci95(v) if len(v) > 1 else 0.0 for v in values])
+        shares_of_kind = [np.asarray(v[i], float) for _, v in rows]
+        mean = np.array([v.mean() for v in shares_of_kind])
+        half_widths = np.array([ci95(v) if len(v) > 1 else 0.0 for v in shares_of_kind])
         k = look("", i)
         handles[named(title)] = ax.errorbar(
             mean,

@@ -238,8 +238,8 @@ def _keep_fonts(fig: Figure) -> None:
     """Set the names of the fonts, because matplotlib looks up the meaning of `serif` only when it draws, perhaps with
     other settings."""
     generic = matplotlib.rcParams["font.family"]
-    named = matplotlib.rcParams["font.serif"] if generic == ["serif"] else matplotlib.rcParams["font.sans-serif"]
-    fonts = list(named)
+    font_names = matplotlib.rcParams["font.serif"] if generic == ["serif"] else matplotlib.rcParams["font.sans-serif"]
+    fonts = list(font_names)
     for ax in fig.axes:
         ax.tick_params(axis="both", which="both", labelfontfamily=fonts)
     for text in fig.findobj(Text):
@@ -303,6 +303,6 @@ def save(fig: Figure, stem: str | Path, kinds: Sequence[str] = KINDS, small: boo
                 partial.write_bytes(picture.getvalue())
             paths.append(path)
     if small and isinstance(fig, Drawing) and fig.recipe is not None:
-        narrow = fig.again(SMALL_WIDTH)
-        paths += save(narrow, f"{stem}{SMALL}", ["svg"])
+        narrow_figure = fig.again(SMALL_WIDTH)
+        paths += save(narrow_figure, f"{stem}{SMALL}", ["svg"])
     return paths

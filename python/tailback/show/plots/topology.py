@@ -86,9 +86,11 @@ def topology(lines: Sequence[DrawnLink]) -> Drawing:
                 ax.annotate(node, (x, y), (0, 6), textcoords="offset points", ha="center", fontsize="small", zorder=3)
         else:
             kind = re.sub(r"\d+", "", layer[0])
-            where = (0.0, HEIGHT * level)
-            said = f"{len(layer)} {kind}{'s' if len(layer) > 1 else ''}"
-            ax.annotate(said, where, (-4, 0), textcoords="offset points", ha="right", va="center", fontsize="small")
+            text_place = (0.0, HEIGHT * level)
+            node_text = f"{len(layer)} {kind}{'s' if len(layer) > 1 else ''}"
+            ax.annotate(
+                node_text, text_place, (-4, 0), textcoords="offset points", ha="right", va="center", fontsize="small"
+            )
     ax.set_xlim(-0.02 * WIDTH, 1.02 * WIDTH)
     ax.set_ylim(-0.3 * HEIGHT, HEIGHT * (len(layers) - 1) + 0.45 * HEIGHT)
     ax.set_axis_off()

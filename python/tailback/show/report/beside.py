@@ -127,8 +127,10 @@ def beside(reading: Reading, folder: Path) -> Beside:
             f"{reading.title} and {folder} have nothing in common; a run needs flows, or pings (transport = "
             '{ kind = "udp", echo = true })'
         )
-    drawn = _distribution(results, echoes, _seconds(document.get("warmup")))
-    return Beside(reading, str(folder), len(runs), tuple(rows), tuple(_settings(measurement, document)), pings, drawn)
+    distribution = _distribution(results, echoes, _seconds(document.get("warmup")))
+    return Beside(
+        reading, str(folder), len(runs), tuple(rows), tuple(_settings(measurement, document)), pings, distribution
+    )
 
 
 def write(found: Beside, folder: Path) -> Path:
@@ -181,8 +183,8 @@ def _directions(document: Mapping[str, Any], echoes: set[str], results: Any) -> 
             continue
         table, lower = _table(flows.get(name)), str(name).lower()
         begin, end = str(table.get("from", home)), str(table.get("to", ""))
-        named = Role.DOWN if "down" in lower else Role.UP if "up" in lower else None
-        roles[str(name)] = Role.DOWN if end == home and begin != home else (named or Role.UP)
+        named_role = Role.DOWN if "down" in lower else Role.UP if "up" in lower else None
+        roles[str(name)] = Role.DOWN if end == home and begin != home else (named_role or Role.UP)
     return roles
 
 
@@ -191,8 +193,8 @@ def _rates(found: Measurement, results: Any, runs: Sequence[int], ways: Mapping[
     for row in results.groups.rows():
         role = ways.get(row["group"])
         if role is not None and row["run"] in runs and math.isfinite(row["goodput_bps_sum"]):
-            of = simulated_bps.setdefault(role, {})
-            of[row["run"]] = of.get(row["run"], 0.0) + row["goodput_bps_sum"]
+            rates_of_runs = simulated_bps.setdefault(role, {})
+            rates_of_runs[row["run"]] = rates_of_runs.get(row["run"], 0.0) + row["goodput_bps_sum"]
     measured_bps = {role: found.rate(role) for role in (Role.DOWN, Role.UP) if math.isfinite(found.rate(role))}
     # If each side has only one direction, these are the same, under any names.
     if len(measured_bps) == len(simulated_bps) == 1 and set(measured_bps) != set(simulated_bps):
@@ -216,8 +218,8 @@ def _pings(found: Measurement) -> Numbers:
     loads = [s.times_s for role in (Role.DOWN, Role.UP) for s in found.of(role) if len(s.times_s)]
     if loads:
         begin, end = min(float(t[0]) for t in loads), max(float(t[-1]) for t in loads)
-        under = (times >= begin) & (times <= end)
-        round_trips = round_trips[under] if under.any() else round_trips
+        is_loaded = (times >= begin) & (times <= end)
+        round_trips = round_trips[is_loaded] if is_loaded.any() else round_trips
     return round_trips
 
 
@@ -270,8 +272,8 @@ def _distribution(results: Any, echoes: set[str], begins_s: float) -> tuple[Numb
         if row["probe"] == "round_trip" and row["time_s"] >= begins_s and str(row["what"]).split(".")[1] in echoes
     ]
     if recorded_s:
-        values = np.sort(np.array(recorded_s))
-        return values, np.arange(1, len(values) + 1) / len(values)
+        sorted_s = np.sort(np.array(recorded_s))
+        return sorted_s, np.arange(1, len(sorted_s) + 1) / len(sorted_s)
     packets_up_to: dict[float, float] = {}
     names = {f"flows.{name}" for name in echoes}
     for row in results.delays.rows():
@@ -290,12 +292,12 @@ def _settings(found: Measurement, document: Mapping[str, Any]) -> list[str]:
     text = str(document).lower()
     names = {"queue": "queue", "control": "congestion control"}
     for key, noun in names.items():
-        value = found.settings.get(key, "")
-        if value and value.lower().replace("_", "-") not in text.replace("_", "-"):
-            lines.append(f"The measurement names the {noun} {value}, and the scenario does not.")
-    length, simulated = found.length_s, _seconds(document.get("duration")) - _seconds(document.get("warmup"))
-    if math.isfinite(length) and simulated > 0 and abs(simulated - length) > 0.1 * length:
-        lines.append(f"Measured for {length:.3g} s, and simulated for {simulated:.3g} s.")
+        setting = found.settings.get(key, "")
+        if setting and setting.lower().replace("_", "-") not in text.replace("_", "-"):
+            lines.append(f"The measurement names the {noun} {setting}, and the scenario does not.")
+    length, simulated_s = found.length_s, _seconds(document.get("duration")) - _seconds(document.get("warmup"))
+    if math.isfinite(length) and simulated_s > 0 and abs(simulated_s - length) > 0.1 * length:
+        lines.append(f"Measured for {length:.3g} s, and simulated for {simulated_s:.3g} s.")
     return lines
 
 

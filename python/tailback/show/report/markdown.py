@@ -84,12 +84,12 @@ def completeness(told: Told, page: str = "[{0}](../{0})") -> list[list[str]]:
         section["id"]: [v for v in told.verdicts if v.experiment == section["id"]] for section in told.sections
     }
     if not told.study.source:
-        named = [
+        named_sections = [
             section for section in told.sections if section["item"] and not section["item"].startswith("asked here")
         ]
         return [
             [section["item"], section["id"], _came_to(verdicts_of[section["id"]]) or "figures and tables alone"]
-            for section in named
+            for section in named_sections
         ]
     rows = []
     for covered in told.study.source:
@@ -97,9 +97,11 @@ def completeness(told: Told, page: str = "[{0}](../{0})") -> list[list[str]]:
         pages = [page.format(covered.docs)] if covered.docs else []
         places = [*covered.experiments, *models, *covered.files, *pages, *([covered.here] if covered.here else [])]
         came = _came_to([v for name in covered.experiments for v in verdicts_of.get(name, [])])
-        less = f"less: {covered.reduced}" if covered.reduced else ""
+        less_text = f"less: {covered.reduced}" if covered.reduced else ""
         told_of = (
-            f"missing: {covered.missing}" if covered.missing else "; ".join(t for t in (came, less) if t) or "there"
+            f"missing: {covered.missing}"
+            if covered.missing
+            else "; ".join(t for t in (came, less_text) if t) or "there"
         )
         rows.append([covered.part, ", ".join(places) or "-", told_of])
     return rows
@@ -107,10 +109,10 @@ def completeness(told: Told, page: str = "[{0}](../{0})") -> list[list[str]]:
 
 def _came_to(verdicts: Sequence[Verdict]) -> str:
     """The number of rows for each outcome; empty without rows."""
-    gated = [v for v in verdicts if v.gate]
-    counts = [f"{n} {x}" for x in (YES, LEANS, NO, OPEN) if (n := sum(v.outcome == x for v in gated))]
-    compared = len(verdicts) - len(gated)
-    return ", ".join([*counts, *([f"{compared} {COMPARED}"] if compared else [])])
+    gate_verdicts = [v for v in verdicts if v.gate]
+    counts = [f"{n} {x}" for x in (YES, LEANS, NO, OPEN) if (n := sum(v.outcome == x for v in gate_verdicts))]
+    compared_count = len(verdicts) - len(gate_verdicts)
+    return ", ".join([*counts, *([f"{compared_count} {COMPARED}"] if compared_count else [])])
 
 
 def _anew(verdicts: Sequence[Verdict]) -> list[str]:
@@ -167,9 +169,11 @@ def _cells(cells: list[Verdict]) -> list[str]:
     for name in [*tables, "all"]:
         counts = []
         for g in grades:
-            its = [v.outcome for v in cells if v.grade == g and name in (v.table, "all")]
-            lean = f" and {its.count(LEANS)} more than 25 % off" if LEANS in its else ""
-            counts.append(f"{its.count(YES)}{lean} of {len(its)}" if its else "")
+            outcomes_of_metric = [v.outcome for v in cells if v.grade == g and name in (v.table, "all")]
+            lean = f" and {outcomes_of_metric.count(LEANS)} more than 25 % off" if LEANS in outcomes_of_metric else ""
+            counts.append(
+                f"{outcomes_of_metric.count(YES)}{lean} of {len(outcomes_of_metric)}" if outcomes_of_metric else ""
+            )
         lines.append(f"| {name} | " + " | ".join(counts) + " |")
     missed_cells = [v for v in cells if v.unmet]
     if missed_cells:

@@ -40,9 +40,9 @@ def picture(folder: Path, files: Sequence[str], caption: str) -> Picture | None:
     if file is None or not (folder / file).is_file():
         return None
     mime = "image/svg+xml" if file.endswith("svg") else "image/png"
-    narrow = _inside(folder / small) if small is not None and (folder / small).is_file() else ""
+    narrow_picture = _inside(folder / small) if small is not None and (folder / small).is_file() else ""
     links = [(k.upper(), f) for k, f in by_kind.items() if k != "svg"]
-    return Picture(caption, mime, _inside(folder / file), narrow, links)
+    return Picture(caption, mime, _inside(folder / file), narrow_picture, links)
 
 
 def _inside(file: Path) -> str:
@@ -81,8 +81,8 @@ def _paragraphs(text: str) -> list[str]:
 
 def _units(body: Markup) -> Markup:
     """Keep a number and its sign or unit on one line, except in text to be copied."""
-    parts = re.split(r"(<pre>.*?</pre>|<code>.*?</code>)", str(body), flags=re.DOTALL)
-    return Markup("".join(part if i % 2 else _joined(part) for i, part in enumerate(parts)))
+    pieces = re.split(r"(<pre>.*?</pre>|<code>.*?</code>)", str(body), flags=re.DOTALL)
+    return Markup("".join(part if i % 2 else _joined(part) for i, part in enumerate(pieces)))
 
 
 def _joined(text: str) -> str:

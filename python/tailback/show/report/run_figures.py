@@ -130,8 +130,8 @@ def _capital(text: str) -> str:
 
 def _others(results: Any, labels: list[str], axes: list[str]) -> int:
     """The number of combinations of the other labels, each of which has a line or a map."""
-    others = [results.runs.to_list(n) for n in labels if n not in axes]
-    return len(set(zip(*others, strict=True))) if others else 1
+    other_labels = [results.runs.to_list(n) for n in labels if n not in axes]
+    return len(set(zip(*other_labels, strict=True))) if other_labels else 1
 
 
 def _distributions(results: Any, labels: list[str], titles: Mapping[str, str]) -> Drawn:
@@ -143,6 +143,10 @@ def _distributions(results: Any, labels: list[str], titles: Mapping[str, str]) -
         if math.prod(len(v) for n, v in labels_of_axis.items() if n not in fixed_labels) <= MOST:
             break
         fixed_labels[name] = labels_of_axis[name][len(labels_of_axis[name]) // 2]
-    at = "".join(f", {titles.get(n, n)} at {v}" for n, v in reversed(fixed_labels.items()))
+    fixed_text = "".join(f", {titles.get(n, n)} at {v}" for n, v in reversed(fixed_labels.items()))
     fig = functools.partial(figure_spread, results, "flows.goodput_bps", fixed_labels)
-    return "goodput-distribution", fig, f"How the goodputs of all flows are distributed, over all replications{at}."
+    return (
+        "goodput-distribution",
+        fig,
+        f"How the goodputs of all flows are distributed, over all replications{fixed_text}.",
+    )

@@ -35,9 +35,9 @@ def means(results: Any, labels: list[str]) -> list[ShownTable]:
     done_runs = finished(results.runs)
     shown_tables = []
     for table in for_people():
-        stored = getattr(results, table.name)
-        if len(stored):
-            shown_tables.append(_means(stored, [*labels, *_told(stored, table.keys)], table, done_runs))
+        stored_table = getattr(results, table.name)
+        if len(stored_table):
+            shown_tables.append(_means(stored_table, [*labels, *_told(stored_table, table.keys)], table, done_runs))
     return shown_tables
 
 
@@ -78,8 +78,8 @@ def differences(results: Any, axis: str, against: str) -> list[ShownTable]:
             shown_tables.append(ShownTable(table.title, [], [], 1, len(rows)))
         elif columns:
             keys = [_head(table, n) for n in _told(getattr(results, table.name), table.keys)]
-            named = ", ".join([*other_labels, axis, *keys])
-            shown_tables.append(_differing(table.title, named, rows, columns))
+            names_text = ", ".join([*other_labels, axis, *keys])
+            shown_tables.append(_differing(table.title, names_text, rows, columns))
     return shown_tables
 
 

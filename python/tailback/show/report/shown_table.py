@@ -44,15 +44,15 @@ def text(table: Any) -> str:
     heads = [[n, units[n]] for n in names]
     widths = [max(len(w) for w in [*head, *(row[i] for row in body)]) for i, head in enumerate(heads)]
     room = terminal_width()
-    fit = used = 0
-    while fit < len(names) and used + widths[fit] <= room:
-        used += widths[fit] + GAP
+    fit = used_width = 0
+    while fit < len(names) and used_width + widths[fit] <= room:
+        used_width += widths[fit] + GAP
         fit += 1
     numeric = [bool(len(table)) and not isinstance(table[0][n], str) for n in names]
 
     count = f"{len(table)} row" + ("" if len(table) == 1 else "s")
-    shown = [row[:fit] for row in ([h[0] for h in heads], [h[1] for h in heads], *body)]
-    lines = [f"{table.name}: {count}", *columns(shown, right=[i for i, n in enumerate(numeric) if n])]
+    shown_rows = [row[:fit] for row in ([h[0] for h in heads], [h[1] for h in heads], *body)]
+    lines = [f"{table.name}: {count}", *columns(shown_rows, right=[i for i, n in enumerate(numeric) if n])]
     if fit < len(names):
         names_left = "and " + ", ".join(names[fit:])
         while names_left:
@@ -93,18 +93,18 @@ def results_html(results: Any) -> str:
     from markupsafe import escape
 
     shown_tables = [getattr(results, n) for n in ("groups", "links")]
-    others = [n for n in results.names if n not in ("groups", "links") and len(getattr(results, n))]
-    rest = escape("also here: " + ", ".join(others)) if others else ""
+    other_tables = [n for n in results.names if n not in ("groups", "links") and len(getattr(results, n))]
+    others_text = escape("also here: " + ", ".join(other_tables)) if other_tables else ""
     tables = "".join(str(html(t)) for t in shown_tables if len(t))
-    return f"<p>{escape(_said(results))}</p>{tables}<p>{rest}</p>"
+    return f"<p>{escape(_said(results))}</p>{tables}<p>{others_text}</p>"
 
 
 def _said(results: Any) -> str:
     runs = results.runs.to_list("status")
     words = f"results of {len(runs)} run{'' if len(runs) == 1 else 's'}"
-    failed = sum(s != "done" for s in runs)
-    if failed:
-        words += f", {failed} failed"
+    failed_count = sum(s != "done" for s in runs)
+    if failed_count:
+        words += f", {failed_count} failed"
     return words + (", interrupted" if results.interrupted else "")
 
 

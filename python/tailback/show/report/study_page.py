@@ -84,8 +84,8 @@ def study_page(folder: Path, told: Told) -> str:
 
 def counts(count: Counts) -> list[tuple[str, int, str]]:
     """The class of the text, the number and the word of each outcome."""
-    judged = [(MARKS[x].kind, count[x], x) for x in (YES, LEANS, NO, OPEN)]
-    return [*judged, (MARKS[OPEN].kind, count[COMPARED], f"{COMPARED}, not judged")]
+    counts_of_outcomes = [(MARKS[x].kind, count[x], x) for x in (YES, LEANS, NO, OPEN)]
+    return [*counts_of_outcomes, (MARKS[OPEN].kind, count[COMPARED], f"{COMPARED}, not judged")]
 
 
 def _section(folder: Path, x: Section) -> Section:
@@ -111,8 +111,8 @@ def _groups(told: Told) -> list[dict[str, Any]]:
     }
     groups = []
     first_places: dict[str, str] = {}
-    for experiment, part in itertools.groupby(told.verdicts, key=lambda v: v.experiment):
-        verdicts = list(part)
+    for experiment, verdicts_of_experiment in itertools.groupby(told.verdicts, key=lambda v: v.experiment):
+        verdicts = list(verdicts_of_experiment)
         # Cells are shown in their tables. This list has only the judged cells that are outside their tolerance.
         rows = [v for v in verdicts if not v.grade or v.unmet]
         groups.append(

@@ -16,9 +16,13 @@ STAGES = ("syn", "small-window", "cwr", "spacing", "feedback", "policer", "adapt
 
 @measure("drop_ratio", "Packet drop ratio", "%", "packets of the class dropped on the way over those sent", digits=2)
 def drop_ratio(run: RunView, klass: str) -> float:
-    at = run.of(klass)
-    sent = float(np.sum(run.flows["sent_packets"][at]))
-    return 100 * float(np.sum(run.flows["dropped_packets"][at])) / sent if sent > 0 else float("nan")
+    is_of_class = run.of(klass)
+    sent_packets = float(np.sum(run.flows["sent_packets"][is_of_class]))
+    return (
+        100 * float(np.sum(run.flows["dropped_packets"][is_of_class])) / sent_packets
+        if sent_packets > 0
+        else float("nan")
+    )
 
 
 @measure(
@@ -28,10 +32,10 @@ def drop_ratio(run: RunView, klass: str) -> float:
     "microflows whose drop ratio is above the limit that the user sets (`options.drop_limit`, %), of all",
 )
 def over_limit(run: RunView, klass: str) -> float:
-    at, limit = run.of(klass), float(run.options.get("drop_limit", float("nan")))
-    sent = np.asarray(run.flows["sent_packets"][at], dtype=float)
-    dropped = np.asarray(run.flows["dropped_packets"][at], dtype=float)[sent > 0]
-    ratios = 100 * dropped / sent[sent > 0]
+    is_of_class, limit = run.of(klass), float(run.options.get("drop_limit", float("nan")))
+    sent_packets = np.asarray(run.flows["sent_packets"][is_of_class], dtype=float)
+    dropped_packets = np.asarray(run.flows["dropped_packets"][is_of_class], dtype=float)[sent_packets > 0]
+    ratios = 100 * dropped_packets / sent_packets[sent_packets > 0]
     return 100 * float(np.mean(ratios > limit)) if len(ratios) and not np.isnan(limit) else float("nan")
 
 
@@ -62,9 +66,9 @@ def imbalance(run: RunView, klass: str) -> float:
 @measure("excess_share", "Share of the excess", "%", "goodput above the target, over that of all groups together")
 def excess_share(run: RunView, klass: str) -> float:
     targets = {c: 1e6 * float(t) for c, t in run.options.get("targets", {}).items()}
-    above = {c: float(np.sum(run.goodput(c))) - t for c, t in targets.items() if c in run.classes}
-    together = sum(above.values())
-    return 100 * above[klass] / together if klass in above and together > 0 else float("nan")
+    excess_bps = {c: float(np.sum(run.goodput(c))) - t for c, t in targets.items() if c in run.classes}
+    together = sum(excess_bps.values())
+    return 100 * excess_bps[klass] / together if klass in excess_bps and together > 0 else float("nan")
 
 
 @measure(
@@ -75,8 +79,8 @@ def excess_share(run: RunView, klass: str) -> float:
 )
 def share_error(run: RunView, klass: str) -> float:
     targets = {c: float(t) for c, t in run.options.get("targets", {}).items()}
-    off = [excess_share(run, c) - 100 * t / sum(targets.values()) for c, t in targets.items()]
-    return max(map(abs, off)) if off else float("nan")
+    errors = [excess_share(run, c) - 100 * t / sum(targets.values()) for c, t in targets.items()]
+    return max(map(abs, errors)) if errors else float("nan")
 
 
 @measure("lead", "Lead of the first group", "Mbit/s", "goodput of the first group less that of the second")
@@ -141,8 +145,8 @@ def _changed(number: int, stage: str) -> None:
     )
     def state(run: RunView, klass: str) -> float:
         edges = run.options.get("edges", {}) if klass == "all" else [klass]
-        each = [_last(run, c, "most_flows", number) * _last(run, c, "entry_bytes", number) for c in edges]
-        return float(np.sum(each)) if each else float("nan")
+        bytes_of_edges = [_last(run, c, "most_flows", number) * _last(run, c, "entry_bytes", number) for c in edges]
+        return float(np.sum(bytes_of_edges)) if bytes_of_edges else float("nan")
 
 
 for _number, _stage in enumerate(STAGES):
@@ -157,8 +161,8 @@ def not_applicable(run: RunView, klass: str) -> float:
 def _coloured(code: int, colour: str) -> None:
     @measure(f"marked_{colour}", f"Marked {colour}", "%", f"packets that left the edge {colour}, over all that left it")
     def marked(run: RunView, klass: str) -> float:
-        left = [_last(run, klass, "packets", c) for c in (10, 12, 14)]
-        counts = [0.0 if np.isnan(x) else x for x in left]
+        packets_of_colours = [_last(run, klass, "packets", c) for c in (10, 12, 14)]
+        counts = [0.0 if np.isnan(x) else x for x in packets_of_colours]
         return 100 * counts[(code - 10) // 2] / sum(counts) if sum(counts) > 0 else float("nan")
 
 
@@ -175,8 +179,8 @@ def _of_aggregate(probe: str, title: str, number: int, colour: str) -> None:
         digits=0,
     )
     def count(run: RunView, klass: str) -> float:
-        named = run.options.get("aggregates", {})
-        places = list(named.values()) if klass == "all" else [named[klass]] if klass in named else []
+        aggregates = run.options.get("aggregates", {})
+        places = list(aggregates.values()) if klass == "all" else [aggregates[klass]] if klass in aggregates else []
         probes = [run.probe(probe, f"edge.{edge}", 3 * int(place) + number)[1] for edge, place in places]
         return float(np.sum([v[-1] for v in probes])) if probes and all(len(v) for v in probes) else float("nan")
 
@@ -217,8 +221,8 @@ def _transfers(run: RunView, klass: str, column: str) -> np.ndarray:
     if not t or not len(t["group"]):
         return np.array([])
     x = np.asarray(t[column] if klass == "all" else t[column][t["group"] == klass], dtype=float)
-    finished: np.ndarray = x[~np.isnan(x)]
-    return finished
+    finished_s: np.ndarray = x[~np.isnan(x)]
+    return finished_s
 
 
 def _transfer_measure(name: str, title: str, doc: str, column: str) -> None:
@@ -257,9 +261,9 @@ def transfer_rate(run: RunView, klass: str) -> float:
     t = run.table("transfers")
     if not t or not len(t["group"]):
         return float("nan")
-    done = np.asarray(t["done_s"], dtype=float)
-    keep = ~np.isnan(done) & ((t["group"] == klass) | (klass == "all"))
-    return 8e-3 * float(np.sum(t["bytes"][keep])) / float(done[keep].max()) if keep.any() else float("nan")
+    done_s = np.asarray(t["done_s"], dtype=float)
+    keep = ~np.isnan(done_s) & ((t["group"] == klass) | (klass == "all"))
+    return 8e-3 * float(np.sum(t["bytes"][keep])) / float(done_s[keep].max()) if keep.any() else float("nan")
 
 
 def _delays(run: RunView, klass: str, column: str) -> np.ndarray:
@@ -297,8 +301,12 @@ def flow_delay_max(run: RunView, klass: str) -> float:
 )
 def lost_rate(run: RunView, klass: str) -> float:
     row = run.link_row()
-    sent = float(row["delivered_packets"])
-    return float(row["throughput_bps"]) * float(row["dropped_packets"]) / sent / 1e6 if sent > 0 else float("nan")
+    sent_packets = float(row["delivered_packets"])
+    return (
+        float(row["throughput_bps"]) * float(row["dropped_packets"]) / sent_packets / 1e6
+        if sent_packets > 0
+        else float("nan")
+    )
 
 
 def _lost(code: int, colour: str) -> None:
@@ -310,14 +318,14 @@ def _lost(code: int, colour: str) -> None:
         digits=1,
     )
     def lost(run: RunView, klass: str) -> float:
-        left = [_last(run, c, "packets", code) for c in run.options.get("edges", {})]
-        sent_packets = float(np.nansum(left)) if left else 0.0
+        packets_of_edges = [_last(run, c, "packets", code) for c in run.options.get("edges", {})]
+        sent_packets = float(np.nansum(packets_of_edges)) if packets_of_edges else 0.0
         t = run.losses
         if not t or not len(t["link"]) or sent_packets <= 0:
             return float("nan")
         # The code points are those of class 1.
-        here = (t["link"] == run.link) & (t["event"] == "drop") & (t["colour"] == f"AF1{code // 2 - 4}")
-        return 100 * float(np.sum(t["packets"][here])) / sent_packets
+        is_drop = (t["link"] == run.link) & (t["event"] == "drop") & (t["colour"] == f"AF1{code // 2 - 4}")
+        return 100 * float(np.sum(t["packets"][is_drop])) / sent_packets
 
 
 for _code, _colour in ((10, "green"), (12, "yellow"), (14, "red")):
@@ -328,9 +336,9 @@ for _code, _colour in ((10, "green"), (12, "yellow"), (14, "red")):
     "timeouts_rate", "Timeouts by what is carried", "per Mbit/s", "timeouts of the class over its goodput", digits=0
 )
 def timeouts_rate(run: RunView, klass: str) -> float:
-    at = run.of(klass)
-    carried = float(np.sum(run.goodput(klass))) / 1e6
-    return float(np.sum(run.flows["timeouts"][at])) / carried if carried > 0 else float("nan")
+    is_of_class = run.of(klass)
+    carried_mbps = float(np.sum(run.goodput(klass))) / 1e6
+    return float(np.sum(run.flows["timeouts"][is_of_class])) / carried_mbps if carried_mbps > 0 else float("nan")
 
 
 @measure("refused_small_window", "Refused by small-window", "packets", "packets of flows that found no entry", digits=0)
@@ -343,10 +351,10 @@ def _write_delays(run: RunView, klass: str) -> list[np.ndarray]:
     t = run.table("transfers")
     if not t or not len(t["group"]):
         return []
-    at = t["group"] == klass
-    x, member = np.asarray(t["completion_s"][at], dtype=float), t["member"][at]
-    finished = ~np.isnan(x)
-    return [x[finished & (member == m)] for m in np.unique(member[finished])]
+    is_of_group = t["group"] == klass
+    x, member = np.asarray(t["completion_s"][is_of_group], dtype=float), t["member"][is_of_group]
+    is_finished = ~np.isnan(x)
+    return [x[is_finished & (member == m)] for m in np.unique(member[is_finished])]
 
 
 @measure(
@@ -386,5 +394,5 @@ def undelivered(run: RunView, klass: str) -> float:
     t = run.table("transfers")
     if not t or not len(t["group"]):
         return float("nan")
-    done = np.asarray(t["done_s"], dtype=float)[(t["group"] == klass) | (klass == "all")]
-    return 100 * float(np.mean(np.isnan(done))) if len(done) else float("nan")
+    done_s = np.asarray(t["done_s"], dtype=float)[(t["group"] == klass) | (klass == "all")]
+    return 100 * float(np.mean(np.isnan(done_s))) if len(done_s) else float("nan")

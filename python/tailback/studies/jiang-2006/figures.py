@@ -34,9 +34,9 @@ def against(d: Drawing) -> Drawn:
         titles[panel] = ", ".join(
             named(runs.axis(a), v).removeprefix("Rate ") for a, v in zip(output.get("panels", ()), panel, strict=True)
         )
-        over, e = OverSeeds.of(samples[0]), OverSeeds.of(samples[1])
+        x_over_seeds, e = OverSeeds.of(samples[0]), OverSeeds.of(samples[1])
         lines = lines_by_panel.setdefault(panel, {})
-        lines.setdefault(p.labels[output.get("lines", "queue")], []).append((over.mean, e.mean, e.half))
+        lines.setdefault(p.labels[output.get("lines", "queue")], []).append((x_over_seeds.mean, e.mean, e.half))
     if not lines_by_panel:
         return None
     panels = [

@@ -103,8 +103,8 @@ def published(d: Drawing, runs: Runs, pair: str) -> list[tuple[float, float]]:
         for n in d.study.published
         if isinstance(n, CellNumber) and n.runs == runs.name and n.queue == pair
     }
-    shown = [str(s) for s in d.output.get("sources", range(1, 100))]
-    places = [(cells_of.get((s, "throughput")), cells_of.get((s, "delay"))) for s in shown]
+    shown_sources = [str(s) for s in d.output.get("sources", range(1, 100))]
+    places = [(cells_of.get((s, "throughput")), cells_of.get((s, "delay"))) for s in shown_sources]
     return [(x, y) for x, y in places if x is not None and y]
 
 
@@ -161,12 +161,12 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01,
             for mark in group.marks:
                 if mark.y <= y_limit:
                     _box(ax, mark, sigmas, (smallest * x_limit, smallest * y_limit), group.colour)
-            inside = [(x, y) for x, y in group.published if x <= x_limit and y <= y_limit]
-            ax.plot([x for x, _ in inside], [y for _, y in inside], **_PUBLISHED, color=group.colour)
+            points_inside = [(x, y) for x, y in group.published if x <= x_limit and y <= y_limit]
+            ax.plot([x for x, _ in points_inside], [y for _, y in points_inside], **_PUBLISHED, color=group.colour)
         for group, text, x, y in placed(groups, x_limit, y_limit):
             ax.text(x, y, text, ha="center", va="center", fontsize="medium", **_look(group))
-        above = [(mark, group) for group in groups for mark in group.marks if mark.y > y_limit]
-        for k, (mark, group) in enumerate(above):
+        marks_above = [(mark, group) for group in groups for mark in group.marks if mark.y > y_limit]
+        for k, (mark, group) in enumerate(marks_above):
             text = f"\N{UPWARDS ARROW} {mark.name} ({mark.x:.2f}, {mark.y:.0f} s)"
             ax.text(0.02 * x_limit, y_limit * (0.99 - 0.07 * k), text, va="top", fontsize=small_type(), **_look(group))
         if i + columns >= n:
@@ -214,8 +214,8 @@ def placed(groups: list[Group], right: float, top: float) -> list[tuple[Group, s
     letter_width, line_height = 0.0125 * right, 0.08 * top
     for g in groups:
         for text, x, y in joined([m for m in g.marks if m.y <= top], 0.05 * right, 0.06 * top):
-            beside = [f[3] for f in texts if abs(f[2] - x) < letter_width * (len(text) + len(f[1]))]
-            texts.append((g, text, x, _free(y, beside, line_height)))
+            heights_beside = [f[3] for f in texts if abs(f[2] - x) < letter_width * (len(text) + len(f[1]))]
+            texts.append((g, text, x, _free(y, heights_beside, line_height)))
     return texts
 
 
@@ -231,13 +231,13 @@ def _box(ax: Axes, m: Mark, sigmas: float, smallest: tuple[float, float], colour
     if width < smallest[0] and height < smallest[1]:
         return
     look: dict[str, Any] = {"alpha": 0.25, "linewidth": 0.6}
-    (left, right), (foot, top) = ax.get_xlim(), ax.get_ylim()
-    if width > TALL * (right - left) or height > TALL * (top - foot):
+    (x_min, right), (foot, y_max) = ax.get_xlim(), ax.get_ylim()
+    if width > TALL * (right - x_min) or height > TALL * (y_max - foot):
         ax.plot([m.x - width / 2, m.x + width / 2], [m.y, m.y], color=colour, zorder=1, **look)
         ax.plot([m.x, m.x], [m.y - height / 2, m.y + height / 2], color=colour, zorder=1, **look)
         return
-    at = (m.x - width / 2, m.y - height / 2)
-    patch = matplotlib.patches.Rectangle(at, width, height, fill=False, edgecolor=colour, **look)
+    corner = (m.x - width / 2, m.y - height / 2)
+    patch = matplotlib.patches.Rectangle(corner, width, height, fill=False, edgecolor=colour, **look)
     ax.add_patch(patch)
 
 

@@ -16,8 +16,8 @@ def held(run: RunView, klass: str, probe: str) -> tuple[np.ndarray, np.ndarray]:
         return np.array([]), np.array([])
     ends = run.intervals["to_s"]
     start, end = run.options.get("from_s", float(ends.min())), run.options.get("to_s", float(ends.max()))
-    at = np.clip(np.append(t, end), start, end)
-    length = np.diff(at)
+    edges = np.clip(np.append(t, end), start, end)
+    length = np.diff(edges)
     keep = length > 0
     return v[keep], length[keep]
 
@@ -49,9 +49,9 @@ def most_window(run: RunView, klass: str) -> float:
 )
 def open_window(run: RunView, klass: str) -> float:
     flow = run.flows["id"][run.of(klass)][0]
-    _, every = run.probe("win", f"flows.{flow}")
+    _, windows = run.probe("win", f"flows.{flow}")
     v, length = held(run, klass, "win")
-    return float(100 * length[v >= every.max() - 0.01].sum() / length.sum()) if len(v) else float("nan")
+    return float(100 * length[v >= windows.max() - 0.01].sum() / length.sum()) if len(v) else float("nan")
 
 
 @measure("window_rise", "Rise of the window", "packets", "mean of the last fifth of the counted time less the first", 2)
@@ -63,8 +63,8 @@ def window_rise(run: RunView, klass: str) -> float:
     fifth = end[-1] / 5
 
     def mean(a: float, b: float) -> float:
-        part = np.clip(np.minimum(end, b) - np.maximum(end - length, a), 0, None)
-        return float((v * part).sum() / part.sum())
+        overlap = np.clip(np.minimum(end, b) - np.maximum(end - length, a), 0, None)
+        return float((v * overlap).sum() / overlap.sum())
 
     return mean(end[-1] - fifth, end[-1]) - mean(0.0, fifth)
 

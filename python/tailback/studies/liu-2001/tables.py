@@ -38,9 +38,9 @@ def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     rows.sort()
     path = table_file(out, experiment.id, number)
     write_csv(path, [["time (s)", "colour", output["probe"]], *rows])
-    more = f" The first {MOST} of {len(rows)}; the file has all." if len(rows) > MOST else ""
+    more_text = f" The first {MOST} of {len(rows)}; the file has all." if len(rows) > MOST else ""
     table_entry = {
-        "caption": output.get("caption", "") + more,
+        "caption": output.get("caption", "") + more_text,
         "heads": [["Time", "s"], ["Colour", ""], [output["probe"].capitalize(), ""]],
         "rows": [[f"{t:.3f}", c, f"{x:.5g}"] for t, c, x in rows[:MOST]],
         "text_columns": 2,

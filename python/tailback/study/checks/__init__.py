@@ -50,5 +50,5 @@ def read_check(
     kind = kind_of(check)
     # A key that a statement gives to all its checks may not apply to each of them.
     keys = {f.encode_name for f in msgspec.structs.fields(kind)}
-    inherited = {k: v for k, v in shared.items() if k in keys and k not in check}
-    return read_table(kind, {**inherited, **check}, file, at, {k: places[k] for k in inherited})
+    inherited_keys = {k: v for k, v in shared.items() if k in keys and k not in check}
+    return read_table(kind, {**inherited_keys, **check}, file, at, {k: places[k] for k in inherited_keys})

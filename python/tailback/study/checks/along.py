@@ -70,8 +70,8 @@ class Along(Measured, kw_only=True, frozen=True):
         groups: dict[tuple[tuple[str, str], ...], Points] = {}
         for where in judge.places(self):
             samples = judge.values(self, discipline, where)
-            rest = {k: v for k, v in where.items() if k != self.along}
-            group = groups.setdefault(tuple(rest.items()), [])
+            other_labels = {k: v for k, v in where.items() if k != self.along}
+            group = groups.setdefault(tuple(other_labels.items()), [])
             if samples is not None:
                 group.append((where[self.along], samples))
         m, name, tolerance = MEASURES[self.measure], judge.title(discipline), self._within()
@@ -114,18 +114,20 @@ class Along(Measured, kw_only=True, frozen=True):
         seed."""
         spreads, measure = [], MEASURES[self.measure]
         for name in (discipline, other):
-            values = [judge.values(self, name, where) for where in judge.places(self)]
-            kept = [x for x in values if x is not None]
-            n = min((len(x) for x in kept), default=0)
-            spreads.append(np.array([max(x[i] for x in kept) / min(x[i] for x in kept) for i in range(n)]))
+            samples = [judge.values(self, name, where) for where in judge.places(self)]
+            samples_there = [x for x in samples if x is not None]
+            n = min((len(x) for x in samples_there), default=0)
+            spreads.append(
+                np.array([max(x[i] for x in samples_there) / min(x[i] for x in samples_there) for i in range(n)])
+            )
         names = [judge.title(discipline), judge.title(other)]
         requirement = f"{measure.title.lower()} of {names[0]} varies less along {self.along} than that of {names[1]}"
         n = min(len(x) for x in spreads)
         if n == 0:
             return Finding(names[0], "", "not run", requirement, OPEN)
-        ours, theirs = (OverSeeds.of(x) for x in spreads)
-        shown = [f"{e.mean:.2f} ± {e.half:.2f}" for e in (ours, theirs)]
-        text = f"greatest over smallest {shown[0]}, {names[1]} {shown[1]}"
+        own_spread, their_spread = (OverSeeds.of(x) for x in spreads)
+        spread_texts = [f"{e.mean:.2f} ± {e.half:.2f}" for e in (own_spread, their_spread)]
+        text = f"greatest over smallest {spread_texts[0]}, {names[1]} {spread_texts[1]}"
         d = OverSeeds.of_difference(spreads[0][:n], spreads[1][:n])
         if self.one_seed(judge, n):
             return Finding(names[0], "", text, requirement, OPEN, seeds=n, remark=ONE_SEED)
@@ -161,8 +163,8 @@ class Along(Measured, kw_only=True, frozen=True):
             f"{name} {measure.show(means[lowest])} ({self.along} {points[lowest][0]}) to "
             f"{measure.show(means[highest])} {measure.unit} ({self.along} {points[highest][0]})"
         )
-        within = self._within()
-        limit = within if within is not None else self.rises_at_most
+        tolerance = self._within()
+        limit = tolerance if tolerance is not None else self.rises_at_most
         if self.relative and limit is not None:
             limit *= means[lowest]
         limits = Limits(-math.inf, math.inf if limit is None else limit, "")

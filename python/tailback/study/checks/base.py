@@ -88,8 +88,8 @@ class Measured(Check, kw_only=True, frozen=True):
 
     def without_places(self) -> object:
         """The check without its places: set of runs, points, class of flows and disciplines."""
-        of = {"of": ""} if hasattr(self, "of") else {}
-        return msgspec.structs.replace(self, runs="", class_="", where={}, **of)
+        of_nothing = {"of": ""} if hasattr(self, "of") else {}
+        return msgspec.structs.replace(self, runs="", class_="", where={}, **of_nothing)
 
     def kind(self, judge: Evidence) -> str:
         return ARITHMETIC if judge.runs(self.runs).arithmetic else SENTENCE
@@ -112,8 +112,8 @@ class Everywhere(Measured, kw_only=True, frozen=True):
     def asked(self, judge: Evidence) -> Iterator[tuple[str, Place | Sequence[Place]]]:
         """Each discipline at each place, without findings, because another check gives these."""
         places = judge.places(self)
-        where: Sequence[Place | Sequence[Place]] = [places] if self.average else places
-        yield from ((discipline, w) for discipline in each(self.of) for w in where)
+        places_asked: Sequence[Place | Sequence[Place]] = [places] if self.average else places
+        yield from ((discipline, w) for discipline in each(self.of) for w in places_asked)
 
 
 class Published(Table, kw_only=True, frozen=True):

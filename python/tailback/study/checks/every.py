@@ -45,9 +45,9 @@ class Every(Measured, kw_only=True, frozen=True):
 
     @property
     def limits(self) -> Limits:
-        low = -math.inf if self.above is None else self.above
-        high = math.inf if self.below is None else self.below
-        return Limits(low, high, f"above {low:g}" if self.above is not None else f"below {high:g}")
+        lower = -math.inf if self.above is None else self.above
+        upper = math.inf if self.below is None else self.below
+        return Limits(lower, upper, f"above {lower:g}" if self.above is not None else f"below {upper:g}")
 
     def _holds(self, mean: float) -> bool:
         return self.limits.hold(mean)

@@ -61,8 +61,8 @@ class Limit(Everywhere, kw_only=True, frozen=True):
             lower, upper = sorted((self.published * (1 - self.tolerance), self.published * (1 + self.tolerance)))
             return Limits(lower, upper, f"{m.show(self.published)}{unit} within {100 * self.tolerance:g} %")
         if self.word:
-            w, value = word(self.word), 1.0 if self.value is None else self.value
-            lower, upper = w.limits(value, self.unit) if self.gain is None else w.gain(self.gain)
+            w, limit_value = word(self.word), 1.0 if self.value is None else self.value
+            lower, upper = w.limits(limit_value, self.unit) if self.gain is None else w.gain(self.gain)
             return Limits(
                 lower,
                 upper,

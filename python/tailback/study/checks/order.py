@@ -33,5 +33,5 @@ class Order(Measured, kw_only=True, frozen=True):
             for a, b in itertools.pairwise(self.order)
         ]
         # All pairs are decided together, so that a pair in doubt requests more seeds of its two disciplines only.
-        asked = ((pair, one) for pair in discipline_pairs for one in pair.asked(judge))
-        return [pair.at(judge, *one) for pair, one in judge.separately(asked)]
+        questions = ((pair, one) for pair in discipline_pairs for one in pair.asked(judge))
+        return [pair.at(judge, *one) for pair, one in judge.separately(questions)]

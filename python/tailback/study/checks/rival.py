@@ -109,8 +109,8 @@ class Rival(Everywhere, kw_only=True, frozen=True):
         """The largest distance of the means, for `near`."""
         if not self.word:
             return self.within
-        low, high = word(self.word).limits(other, unit)
-        return max(other - low, high - other)
+        lower, upper = word(self.word).limits(other, unit)
+        return max(other - lower, upper - other)
 
     def _sides(
         self, judge: Evidence, discipline: str, where: Place | Sequence[Place]
@@ -121,9 +121,9 @@ class Rival(Everywhere, kw_only=True, frozen=True):
         if len(samples) < len(names):
             return None
         n = min(len(x) for x in samples)
-        a, b, *off = (x[:n] for x in samples)
-        if off:
-            a, b = a - off[0], b - off[1]
+        a, b, *less_samples = (x[:n] for x in samples)
+        if less_samples:
+            a, b = a - less_samples[0], b - less_samples[1]
         return a, b * (1.0 if self.factor is None else self.factor) + (self.by or 0.0)
 
 

@@ -23,8 +23,10 @@ _NAME = re.compile(r"\{([\w-]+)\}")
 
 def values(table: Mapping[str, Any], where: str) -> dict[str, Any]:
     """The values of a table, with ranges written out; empty if it has none."""
-    given = table.get("values")
-    return {k: _value(x, f"{where}.values.{k}") for k, x in given.items()} if isinstance(given, dict) else {}
+    given_values = table.get("values")
+    return (
+        {k: _value(x, f"{where}.values.{k}") for k, x in given_values.items()} if isinstance(given_values, dict) else {}
+    )
 
 
 def _value(given: Any, where: str) -> Any:
@@ -41,8 +43,8 @@ def filled(given: Any, words: Mapping[str, Any], where: str) -> Any:
     if isinstance(given, list):
         filled_items: list[Any] = []
         for i, x in enumerate(given):
-            one = filled(x, words, f"{where}[{i}]")
-            filled_items += one if isinstance(one, list) and isinstance(x, str) else [one]
+            filled_item = filled(x, words, f"{where}[{i}]")
+            filled_items += filled_item if isinstance(filled_item, list) and isinstance(x, str) else [filled_item]
         return filled_items
     if not isinstance(given, str):
         return given
@@ -58,10 +60,12 @@ def changes(given: list[str], words: Mapping[str, Any], where: str) -> list[str]
     written_changes = []
     for names, alike in itertools.groupby(given, lambda change: tuple(_NAME.findall(change.partition("=")[0]))):
         alike_names = list(alike)
-        each = [x if isinstance(x, list) else [x] for x in (_word(n, alike_names[0], words, where) for n in names)]
-        for items in itertools.product(*each):
-            one = {**words, **dict(zip(names, items, strict=True))}
-            written_changes += [_in_text(change, one, where) for change in alike_names]
+        value_lists = [
+            x if isinstance(x, list) else [x] for x in (_word(n, alike_names[0], words, where) for n in names)
+        ]
+        for items in itertools.product(*value_lists):
+            words_of_change = {**words, **dict(zip(names, items, strict=True))}
+            written_changes += [_in_text(change, words_of_change, where) for change in alike_names]
     return written_changes
 
 
@@ -75,6 +79,6 @@ def _in_text(text: str, words: Mapping[str, Any], where: str) -> str:
 
 def _word(name: str, text: str, words: Mapping[str, Any], where: str) -> Any:
     if name not in words:
-        known = ", ".join(words) or "none"
-        raise StudyError(f'{where} = "{text}": there is no label or value "{name}"; there are {known}')
+        known_words = ", ".join(words) or "none"
+        raise StudyError(f'{where} = "{text}": there is no label or value "{name}"; there are {known_words}')
     return words[name]

@@ -74,9 +74,9 @@ def _rows(
     own_keys = {k: v for k, v in table.items() if k not in ("each", "values")}
     keys, shared_places = {**above, **own_keys}, {k: x for k, x in places.items() if k not in own_keys}
     if "each" not in table:
-        where = {k: f"{file}: {shared_places.get(k, at)}.{k}" for k in keys}
+        place_of_key = {k: f"{file}: {shared_places.get(k, at)}.{k}" for k in keys}
         yield StudyRow(
-            {k: fill.filled(v, words, where[k]) for k, v in keys.items()} if words else keys, at, shared_places
+            {k: fill.filled(v, words, place_of_key[k]) for k, v in keys.items()} if words else keys, at, shared_places
         )
         return
     if "id" in own_keys:
@@ -102,9 +102,11 @@ def cases(
     for i, table in enumerate(tables):
         where = f"{at}.case[{i}]"
         group = read_table(CaseGroup, table, file, where)
-        for j, own in enumerate(group.each or [{}]):
+        for j, own_keys in enumerate(group.each or [{}]):
             place = f"{where}.each[{j}]" if group.each else where
-            written_cases += list(_written_out(group, read_table(CaseRow, own, file, place), words, f"{file}: {place}"))
+            written_cases += list(
+                _written_out(group, read_table(CaseRow, own_keys, file, place), words, f"{file}: {place}")
+            )
     return written_cases
 
 

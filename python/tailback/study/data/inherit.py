@@ -68,26 +68,30 @@ def bases_first(sources: Mapping[str, Source]) -> Iterable[str]:
 def runs(name: str, sources: Mapping[str, Source]) -> dict[str, Any]:
     """The table of a set of runs, with the keys inherited from the sets that it extends."""
     merged_keys: dict[str, Any] = {}
-    for one in lineage(name, sources):
-        own = sources[one].table
-        merged_keys = {**merged_keys, **own, **_axes(merged_keys, own), **_values(merged_keys, own)}
+    for ancestor in lineage(name, sources):
+        own_table = sources[ancestor].table
+        merged_keys = {**merged_keys, **own_table, **_axes(merged_keys, own_table), **_values(merged_keys, own_table)}
     return merged_keys
 
 
 def experiment(name: str, sources: Mapping[str, Source]) -> dict[str, Any]:
     """The table of an experiment, with the keys inherited from those that it extends."""
     merged_keys: dict[str, Any] = {}
-    for one in lineage(name, sources):
-        own = sources[one].table
-        merged_keys = {**{k: v for k, v in merged_keys.items() if k not in _OWN}, **own, **_values(merged_keys, own)}
+    for ancestor in lineage(name, sources):
+        own_table = sources[ancestor].table
+        merged_keys = {
+            **{k: v for k, v in merged_keys.items() if k not in _OWN},
+            **own_table,
+            **_values(merged_keys, own_table),
+        }
     return merged_keys
 
 
 def runs_written(name: str, sources: Mapping[str, Source]) -> dict[str, Any]:
     """A set of runs with the keys that it inherits, its names replaced by their values, and its cases written out."""
     file, table = sources[name].file, runs(name, sources)
-    at, words = f"{file}: runs.{name}", fill.values(table, f"{file}: runs.{name}")
-    runs_table = with_words(table, words, at)
+    place, words = f"{file}: runs.{name}", fill.values(table, f"{file}: runs.{name}")
+    runs_table = with_words(table, words, place)
     if isinstance(table.get("case"), list):
         runs_table["case"] = groups.cases(table["case"], f"runs.{name}", file, words)
     return runs_table
@@ -121,8 +125,12 @@ def with_values(t: ExperimentsFile, file: Path) -> ExperimentsFile:
 
 def _values(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     """The values of both tables. A value that is not a table is left to the table's reader."""
-    under, over = base.get("values", {}), own.get("values", {})
-    return {"values": {**under, **over}} if isinstance(under, dict) and isinstance(over, dict) else {}
+    base_values, own_values = base.get("values", {}), own.get("values", {})
+    return (
+        {"values": {**base_values, **own_values}}
+        if isinstance(base_values, dict) and isinstance(own_values, dict)
+        else {}
+    )
 
 
 def _axes(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
@@ -141,6 +149,6 @@ def _axes(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(axis, dict) or not isinstance(base_axis, dict):
             axes[name] = axis
             continue
-        kept = {k: v for k, v in base_axis.items() if k not in value_keys or not value_keys & axis.keys()}
-        axes[name] = {**kept, **axis}
+        kept_keys = {k: v for k, v in base_axis.items() if k not in value_keys or not value_keys & axis.keys()}
+        axes[name] = {**kept_keys, **axis}
     return {"axis": axes}

@@ -94,9 +94,9 @@ def read_statement(row: StudyRow, file: Path | str) -> Statement:
 
 def _checks(row: StudyRow, key: str, given: list[dict[str, Any]], file: Path | str) -> tuple[Check, ...]:
     """The checks under a key, with the keys that the statement gives to all of them."""
-    shared = {k: row.table[k] for k in _SHARED if k in row.table}
-    places = {k: row.shared.get(k, row.at) for k in shared}
-    return tuple(read_check(c, shared, file, f"{row.place(key)}[{i}]", places) for i, c in enumerate(given))
+    shared_keys = {k: row.table[k] for k in _SHARED if k in row.table}
+    places = {k: row.shared.get(k, row.at) for k in shared_keys}
+    return tuple(read_check(c, shared_keys, file, f"{row.place(key)}[{i}]", places) for i, c in enumerate(given))
 
 
 def read_otherwise(table: dict[str, Any], statements: list[Statement], file: Path | str) -> list[Statement]:
@@ -104,9 +104,11 @@ def read_otherwise(table: dict[str, Any], statements: list[Statement], file: Pat
     compared."""
     reading = read_table(ReadingTable, table, file, f"reading {table.get('id', '?')}")
     reading_statements = []
-    missing = [name for name in reading.of if name not in (statement.id for statement in statements)]
-    if missing:
-        raise StudyError(f"{file}: reading {reading.id}: `of` names {missing[0]}, which is no statement of this study")
+    missing_names = [name for name in reading.of if name not in (statement.id for statement in statements)]
+    if missing_names:
+        raise StudyError(
+            f"{file}: reading {reading.id}: `of` names {missing_names[0]}, which is no statement of this study"
+        )
     for statement in statements:
         checks = tuple(_asked_of(c, reading) for c in statement.checks)
         if checks == statement.checks or (reading.of and statement.id not in reading.of):

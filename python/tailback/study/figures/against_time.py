@@ -50,9 +50,13 @@ def against_time(d: Drawing) -> Drawn:
                 end = max([float(t[-1]), *map(float, ends)])
                 lines.append((name, np.append(t, end), np.append(v, v[-1])))
         if lines:
-            published = p.get("published")
+            published_keys = p.get("published")
             point = next(x for x in runs.points(d.mode) if x.key == runs.key_of(p["pair"]))
-            marks = ranges(d, runs, point, published["measure"], published.get("class", "all")) if published else []
+            marks = (
+                ranges(d, runs, point, published_keys["measure"], published_keys.get("class", "all"))
+                if published_keys
+                else []
+            )
             panels.append(Panel(p.get("title", d.title(p["pair"])), p.get("ylabel", ""), lines, marks))
     return (
         draw(panels, (output["span"][0], output["span"][1]) if "span" in output else None, output.get("lines", ()))
@@ -83,9 +87,9 @@ def draw(
             line_look = plots.OTHERS[i % len(plots.OTHERS)]
             if span is not None:
                 # The value at the beginning of the span belongs to the span.
-                before = max(int(np.searchsorted(t, span[0], side="right")) - 1, 0)
-                after = int(np.searchsorted(t, span[1], side="right"))
-                t, v = np.clip(t[before:after], span[0], None), v[before:after]
+                first_row = max(int(np.searchsorted(t, span[0], side="right")) - 1, 0)
+                end_row = int(np.searchsorted(t, span[1], side="right"))
+                t, v = np.clip(t[first_row:end_row], span[0], None), v[first_row:end_row]
                 t, v = np.append(t, span[1]), np.append(v, v[-1:])
             ax.plot(
                 t,

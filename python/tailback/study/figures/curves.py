@@ -58,9 +58,11 @@ def curves(d: Drawing) -> Drawn:
         frame_curves = []
         for name, v in lines.items():
             frame_curves.append(plots.as_curve(name, _line_title(d, line_axis, name), v))
-        at = {output["panels"]: panel} if panel is not None else None
-        of = {c.name for c in frame_curves}
-        marks = [p for p in published(d, klass, measure.name, x_axis, line_axis, at) if p.name in of]
+        labels_of_panel = {output["panels"]: panel} if panel is not None else None
+        curve_names = {c.name for c in frame_curves}
+        marks = [
+            p for p in published(d, klass, measure.name, x_axis, line_axis, labels_of_panel) if p.name in curve_names
+        ]
         panels.append(plots.Panel(frame_curves, title, measure.label if len(measures) > 1 else "", marks))
         drawn_curves += frame_curves
     if not drawn_curves:

@@ -26,8 +26,8 @@ def shares(d: Drawing) -> Drawn:
     rows = []
     for runs, p in d.points():
         by_class = [d.get(runs, p, c, "share") for c in classes]
-        values = [np.asarray(x, float) / 100 for x in by_class if x is not None]
-        if len(values) == len(classes):
-            rows.append((d.title(p.labels["queue"]), values))
+        shares_of_class = [np.asarray(x, float) / 100 for x in by_class if x is not None]
+        if len(shares_of_class) == len(classes):
+            rows.append((d.title(p.labels["queue"]), shares_of_class))
     rows.sort(key=lambda row: float(np.mean(row[1][0])))
     return plots.shares(rows, titles) if rows else None

@@ -31,8 +31,8 @@ def periods(run: RunView) -> list[tuple[float, float, list[str]]]:
     if not len(t):
         return []
     cuts = np.flatnonzero(np.diff(t) > 0.5 * rtt_s(run)) + 1
-    parts = zip(np.split(t, cuts), np.split(flow, cuts), strict=True)
-    return [(float(a[0]), float(a[-1]), list(dict.fromkeys(f.tolist()))) for a, f in parts]
+    stretches = zip(np.split(t, cuts), np.split(flow, cuts), strict=True)
+    return [(float(a[0]), float(a[-1]), list(dict.fromkeys(f.tolist()))) for a, f in stretches]
 
 
 def victims(run: RunView) -> np.ndarray:
@@ -86,9 +86,9 @@ def victims_later_new(run: RunView, klass: str) -> float:
     t, flow = run.drops()
     stretches = periods(run)
     counts = []
-    for before, (_, _, hit) in list(itertools.pairwise(stretches))[2:]:
-        last = flow[int(np.searchsorted(t, before[1], side="right")) - 1]
-        counts.append(len(hit) - (last in hit))
+    for stretch_before, (_, _, hit) in list(itertools.pairwise(stretches))[2:]:
+        last_flow = flow[int(np.searchsorted(t, stretch_before[1], side="right")) - 1]
+        counts.append(len(hit) - (last_flow in hit))
     return float(np.median(counts)) if counts else float("nan")
 
 
@@ -113,9 +113,9 @@ def hit_per_rtt(run: RunView, klass: str) -> float:
     stretches, (t, flow) = periods(run), run.drops()
     if len(stretches) < 2:
         return float("nan")
-    late = t >= stretches[1][0]
-    slot = ((t[late] - stretches[1][0]) / rtt_s(run)).astype(int)
-    pairs = set(zip(slot.tolist(), flow[late].tolist(), strict=True))
+    is_late = t >= stretches[1][0]
+    slot = ((t[is_late] - stretches[1][0]) / rtt_s(run)).astype(int)
+    pairs = set(zip(slot.tolist(), flow[is_late].tolist(), strict=True))
     return 100 * len(pairs) / len(set(slot.tolist())) / len(run.flows["id"])
 
 

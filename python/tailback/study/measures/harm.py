@@ -24,5 +24,5 @@ def excess(run: RunView, klass: str) -> float:
     "by how much the mean goodput of all other flows is below their fair share",
 )
 def cost(run: RunView, klass: str) -> float:
-    others = run.flows["goodput_wire_bps"][~run.of(klass)]
-    return 100 * (1 - float(np.mean(others)) / run.fair_share_bps) if len(others) else float("nan")
+    other_goodputs = run.flows["goodput_wire_bps"][~run.of(klass)]
+    return 100 * (1 - float(np.mean(other_goodputs)) / run.fair_share_bps) if len(other_goodputs) else float("nan")

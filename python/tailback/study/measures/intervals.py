@@ -20,6 +20,6 @@ def cumulative_max_min(run: RunView, klass: str = "all") -> tuple[np.ndarray, np
     ends, x = goodputs(run, klass)
     lengths = np.diff(np.r_[0.0, ends])
     sums = np.cumsum(x * lengths[:, None], axis=0)
-    low = sums.min(axis=1)
+    lowest = sums.min(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return ends, np.where(low > 0, sums.max(axis=1) / low, np.inf)
+        return ends, np.where(lowest > 0, sums.max(axis=1) / lowest, np.inf)

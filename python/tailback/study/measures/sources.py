@@ -119,5 +119,5 @@ def unrepaired(run: RunView, klass: str) -> float:
 
 @measure("repeat_share", "Repeats among what is sent", "%", "retransmissions over retransmissions and throughput", 1)
 def repeat_share(run: RunView, klass: str) -> float:
-    again = by_interval(run, klass, "retransmissions").mean()
-    return float(100 * again / (again + by_interval(run, klass, "throughput").mean()))
+    repeats = by_interval(run, klass, "retransmissions").mean()
+    return float(100 * repeats / (repeats + by_interval(run, klass, "throughput").mean()))

@@ -20,8 +20,8 @@ def written_out(names: Sequence[str]) -> list[str]:
     """
     flows = []
     for name in names:
-        group, _, last = name.rpartition(".")
-        first_number, dash, last_number = last.partition("-")
+        group, _, last_part = name.rpartition(".")
+        first_number, dash, last_number = last_part.partition("-")
         if not (group and dash):
             flows.append(name)
         elif first_number.isdigit() and last_number.isdigit() and int(first_number) <= int(last_number):
@@ -136,8 +136,8 @@ class RunView:
 
     def link_row(self) -> dict[str, Any]:
         """The row of the studied link in the table `links`."""
-        at = np.flatnonzero(self.links["name"] == self.link)
-        return {k: v[at[0]] for k, v in self.links.items()} if len(at) else {}
+        link_rows = np.flatnonzero(self.links["name"] == self.link)
+        return {k: v[link_rows[0]] for k, v in self.links.items()} if len(link_rows) else {}
 
     def probe(self, probe: str, what: str | None = None, index: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Times and values of a recorded quantity; empty if it was not recorded."""

@@ -148,9 +148,9 @@ def _has() -> tuple[str, ...]:
 
 def _kernel() -> str:
     """A sentence on the kernel's queues, since the page may be read on another machine."""
-    kernel_parts = [name for name in _has() if name != "ingress"]
-    if kernel_parts:
-        return f"the kernel of the machine that wrote this page has {', '.join(kernel_parts)}"
+    queues_there = [name for name in _has() if name != "ingress"]
+    if queues_there:
+        return f"the kernel of the machine that wrote this page has {', '.join(queues_there)}"
     return "the machine that wrote this page has no kernel that takes queues (`tailback doctor` says why)"
 
 

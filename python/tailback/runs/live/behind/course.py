@@ -102,11 +102,11 @@ class _Course:
         engine = Engine(box, (devices[0], devices[1]), self.wishes.real_time, self.wishes.finished)
         stack.callback(engine.end)
         environment = {**os.environ, FAR_VARIABLE: self.addresses.of(Addresses.FAR)}
-        before = servers.sockets(self.far.process.pid)
+        sockets_before = servers.sockets(self.far.process.pid)
         server_processes = [self._server(stack, words, environment) for words in self.wishes.servers]
-        if not servers.wait(server_processes, self.far.process.pid, before):
-            which = "no --server listened" if len(server_processes) == 1 else "not every --server listened"
-            self.notes.append(f"{which} after {servers.WAIT_S:g} s, and the program began")
+        if not servers.wait(server_processes, self.far.process.pid, sockets_before):
+            servers_text = "no --server listened" if len(server_processes) == 1 else "not every --server listened"
+            self.notes.append(f"{servers_text} after {servers.WAIT_S:g} s, and the program began")
         engine.begin()
         program_end, mask = self._program(engine, environment, resolvers, relay)
         engine_answer = engine.stop()
@@ -196,8 +196,8 @@ class _Course:
         """The process that answers queries in place of resolvers that only this machine can reach."""
         address = self.addresses.of(Addresses.FAR)
         if resolvers.near and self.way != "none":
-            found = _order(self.far, listen=[address], port=53)
-            sockets = [socket.socket(fileno=fd) for fd in found]
+            relay_answer = _order(self.far, listen=[address], port=53)
+            sockets = [socket.socket(fileno=fd) for fd in relay_answer]
             pid = names.relay(sockets, resolvers.near[0])
             stack.callback(_end, pid)
             for s in sockets:
@@ -225,8 +225,8 @@ class _Course:
             a = self.addresses
             hosts = Path("/etc/hosts").read_text(encoding="utf-8")
             files["/etc/hosts"] = f"{hosts.rstrip()}\n{a.of(a.FAR)} {FAR_HOST}\n{a.of6(a.FAR)} {FAR_HOST}\n"
-        ignored, mask = passing.take()
-        settings = Launch(self._environment(environment), ignored=ignored, mask=mask)
+        ignored_signals, mask = passing.take()
+        settings = Launch(self._environment(environment), ignored=ignored_signals, mask=mask)
         try:
             stage = ProgramStage(self._place(self.near, files), self.wishes.words, settings)
             try:
@@ -249,10 +249,11 @@ class _Course:
         sent_packets, passed_packets = self.out.forwarded()
         if passed_packets < sent_packets:
             chain = uplink.firewall()
-            which = f" (nft list chain {chain})" if chain else ""
+            chain_text = f" (nft list chain {chain})" if chain else ""
             self.notes.append(
-                f"the firewall of this machine{which} dropped {sent_packets - passed_packets} of the {sent_packets} "
-                f"packets that were to be forwarded to the outside; let them through: {uplink.remedy(chain)}"
+                f"the firewall of this machine{chain_text} dropped {sent_packets - passed_packets} of the "
+                f"{sent_packets} packets that were to be forwarded to the outside; let them through: "
+                f"{uplink.remedy(chain)}"
             )
 
 
@@ -262,8 +263,10 @@ def _device(side: Side) -> int:
     try:
         return side.ready()[0]
     except LiveError as e:
-        first = str(e).partition("; ")[0]
-        raise Refused(f"{first}; {allowed.tun_remedy() if 'tun' in first.lower() else allowed.remedy()}") from e
+        first_clause = str(e).partition("; ")[0]
+        raise Refused(
+            f"{first_clause}; {allowed.tun_remedy() if 'tun' in first_clause.lower() else allowed.remedy()}"
+        ) from e
 
 
 def _end(pid: int) -> None:

@@ -82,8 +82,8 @@ class Engine:
 
     def _why(self) -> str:
         with contextlib.suppress(EOFError, OSError):
-            over = f"its clock ends after {LONGEST // 86_400} days"
-            return str(self.channel.receive()[0].get("error", over))
+            end_text = f"its clock ends after {LONGEST // 86_400} days"
+            return str(self.channel.receive()[0].get("error", end_text))
         return "its process was killed"
 
     def stop(self) -> dict[str, Any]:
@@ -116,8 +116,8 @@ def _serve(
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
+    for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signal_number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     tells.setblocking(False)
     told, busiest = 0.0, _Busiest()
@@ -125,9 +125,9 @@ def _serve(
     def go_on(state: dict[str, Any]) -> bool:
         nonlocal told
         busiest.see(state)
-        now = time.monotonic()
-        if now - told >= _TELL_EVERY:
-            told = now
+        now_s = time.monotonic()
+        if now_s - told >= _TELL_EVERY:
+            told = now_s
             with contextlib.suppress(BlockingIOError):
                 tells.send(json.dumps(_finite(state)).encode())
         return not select.select([channel.end], [], [], 0)[0]

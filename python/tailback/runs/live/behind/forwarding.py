@@ -86,9 +86,9 @@ def _begin(path: Path, settings: Sequence[str]) -> tuple[int, list[str]]:
         if _last(fd):
             # The settings in the file were left by runs that were killed. These settings were 0 before, unless they
             # have been changed since.
-            left = [name for name in _changed(fd) if _read(Path(name)) == "1"]
+            settings_left = [name for name in _changed(fd) if _read(Path(name)) == "1"]
             os.ftruncate(fd, 0)
-            os.pwrite(fd, "".join(f"{name}\n" for name in left).encode(), 0)
+            os.pwrite(fd, "".join(f"{name}\n" for name in settings_left).encode(), 0)
         known_settings = _changed(fd)
         new_settings = [name for name in settings if _read(Path(name)) == "0" and name not in known_settings]
         os.pwrite(fd, "".join(f"{name}\n" for name in (*known_settings, *new_settings)).encode(), 0)
@@ -173,8 +173,8 @@ class Keeper:
 
     def _answer(self) -> list[str]:
         message = b""
-        while part := self.end_.recv(65_536):
-            message += part
+        while chunk := self.end_.recv(65_536):
+            message += chunk
             if message.endswith(b"\n"):
                 break
         word, _, details = message.decode().strip().partition(" ")
@@ -195,16 +195,16 @@ class Keeper:
 def _keep(theirs: socket.socket, settings: Sequence[str]) -> None:
     os.setsid()
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
-        signal.signal(number, signal.SIG_IGN)
+    for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
+        signal.signal(signal_number, signal.SIG_IGN)
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
     # Close the sockets of other processes. If this process kept them open, the others would not see that the command
     # has ended.
-    kept = theirs.fileno()
-    os.closerange(3, kept)
-    os.closerange(kept + 1, 4096)
+    kept_descriptor = theirs.fileno()
+    os.closerange(3, kept_descriptor)
+    os.closerange(kept_descriptor + 1, 4096)
     path = file_of_network()
     try:
         fd, opened_settings = _begin(path, settings)

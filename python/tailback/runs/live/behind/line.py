@@ -190,17 +190,17 @@ def ends_of(spec: Mapping[str, Any]) -> tuple[str, str]:
             times[node] = times.get(node, 0) + 1
     leaves = [node for node, n in times.items() if n == 1]
     if len(leaves) != 2:
-        found = f"has {len(leaves)} ends ({', '.join(leaves[:6])})" if leaves else "has no ends"
-        raise Unusable(f"the network of the scenario {found}; say where the program is: --ends INSIDE,OUTSIDE")
+        finding = f"has {len(leaves)} ends ({', '.join(leaves[:6])})" if leaves else "has no ends"
+        raise Unusable(f"the network of the scenario {finding}; say where the program is: --ends INSIDE,OUTSIDE")
     return leaves[0], leaves[1]
 
 
 def of_file(base: Any, asked: LineAsked) -> tuple[dict[str, Any], list[str]]:
     """The links and changes of a checked scenario, with the program at its ends, and the keys of the parts that are
     left out."""
-    given = {"--down": asked.down, "--up": asked.up, "--queue": asked.queue, "--modem": asked.modem}
-    given |= {"--loss": asked.loss, "--trace-down": asked.trace_down, "--trace-up": asked.trace_up}
-    for option, value in given.items():
+    given_options = {"--down": asked.down, "--up": asked.up, "--queue": asked.queue, "--modem": asked.modem}
+    given_options |= {"--loss": asked.loss, "--trace-down": asked.trace_down, "--trace-up": asked.trace_up}
+    for option, value in given_options.items():
         if value is not None:
             raise Unusable(f"{option} and --scenario are two descriptions of the line; change the file's with --set")
     document = tomllib.loads(base.toml)
@@ -254,8 +254,8 @@ def scenario(asked: LineAsked, base: Any | None, overrides: Sequence[str]) -> tu
         document: dict[str, Any] = of_options(asked)
         notes = _assumed(asked)
     else:
-        document, left = of_file(base, asked)
-        notes = [f"the program takes the place of {', '.join(left)} of the scenario"] if left else []
+        document, left_keys = of_file(base, asked)
+        notes = [f"the program takes the place of {', '.join(left_keys)} of the scenario"] if left_keys else []
     document["duration"] = f"{LONGEST}s"
     if asked.seed is not None:
         document["seed"] = asked.seed

@@ -66,8 +66,8 @@ class _Relay:
                 except OSError:
                     if arguments is not None:
                         self._drop(key.fileobj)
-            old = time.monotonic() - _PATIENCE
-            for s in [s for s, since in self.waiting.items() if since < old]:
+            oldest_s = time.monotonic() - _PATIENCE
+            for s in [s for s, since in self.waiting.items() if since < oldest_s]:
                 self._drop(s)
 
     def _wait_for(self, s: socket.socket, take: object, beside: object) -> None:
@@ -91,8 +91,8 @@ class _Relay:
         self._wait_for(upstream, self._answer, (at, client))
 
     def _answer(self, asked: socket.socket, beside: tuple[socket.socket, Any]) -> None:
-        at, who = beside
-        at.sendto(asked.recv(65_535), who)
+        listener, client = beside
+        listener.sendto(asked.recv(65_535), client)
         self._drop(asked)
 
     def _accept(self, at: socket.socket, _: object) -> None:

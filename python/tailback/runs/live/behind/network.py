@@ -96,8 +96,8 @@ def ways() -> WaysOut:
                 if network.prefixlen > _HALF and not network.is_multicast:
                     taken_networks.append(network)
     links = [link for link in all_links if "UP" in link["flags"] and link["ifname"] != "lo"]
-    out = {device for devices in defaults.values() for device in devices}
-    mtu = min((link["mtu"] for link in links if link["ifname"] in out), default=1500)
+    devices_out = {device for devices in defaults.values() for device in devices}
+    mtu = min((link["mtu"] for link in links if link["ifname"] in devices_out), default=1500)
     devices = [link["ifname"] for link in links]
     return WaysOut(bool(defaults["-4"]), bool(defaults["-6"]), devices, min(mtu, 1500), taken_networks)
 

@@ -58,9 +58,9 @@ def take() -> tuple[frozenset[int], frozenset[int]]:
     """Blocks signals, so that they wait. Returns the ignored signals, and the signals that were blocked before."""
     ignored_signals = frozenset(n for n in PASSED if signal.getsignal(n) == signal.SIG_IGN and n not in _OF_PYTHON)
     mask_before = frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED - ignored_signals))
-    for number in (signal.SIGIO, signal.SIGCHLD):
+    for signal_number in (signal.SIGIO, signal.SIGCHLD):
         # The kernel does not discard a blocked signal that has a handler.
-        signal.signal(number, lambda *_: None)
+        signal.signal(signal_number, lambda *_: None)
     return ignored_signals, mask_before
 
 
@@ -98,9 +98,9 @@ def until_it_ends(stage: ProgramStage, seconds: float | None, tick: Callable[[],
                 raise PartFailed("the processes of the program were killed from outside") from None
             if words is None:
                 break
-            if (ended := _read(words, stage, heard_at_s)) is not None:
-                ended.timed = bool(ended_by_us)
-                return ended
+            if (end := _read(words, stage, heard_at_s)) is not None:
+                end.timed = bool(ended_by_us)
+                return end
         tick()
         overtime_s = None if seconds is None else time.monotonic() - begin - seconds
         if overtime_s is not None and overtime_s >= 0 and ended_by_us == 0:
@@ -126,9 +126,9 @@ def _group_heard(stage: ProgramStage, number: int, heard: dict[int, float]) -> b
     until_s = now_s + _TOGETHER
     other_messages: list[list[str]] = []
     is_heard = False
-    while not is_heard and (left := until_s - time.monotonic()) > 0:
+    while not is_heard and (seconds_left := until_s - time.monotonic()) > 0:
         try:
-            words = stage.said(left)
+            words = stage.said(seconds_left)
         except EOFError:
             break
         is_heard = words == ["heard", str(number)]

@@ -206,10 +206,12 @@ def _flow_lines(flows: Sequence[Mapping[str, Any]]) -> list[str]:
     head = ("packets with data", "down", "dropped", "delay, ms", "up", "dropped", "delay, ms")
     rows: list[tuple[str, ...]] = [head]
     for flow in heaviest:
-        to = f"[{flow['to']}]" if ":" in flow["to"] else flow["to"]
-        name = f"{flow['protocol']} {to}" + (f":{flow['to_port']} from {flow['from_port']}" if flow["to_port"] else "")
-        more = flow["conversations"] - 1
-        name += f" and {more} more" if more else ""
+        target = f"[{flow['to']}]" if ":" in flow["to"] else flow["to"]
+        name = f"{flow['protocol']} {target}" + (
+            f":{flow['to_port']} from {flow['from_port']}" if flow["to_port"] else ""
+        )
+        further = flow["conversations"] - 1
+        name += f" and {further} more" if further else ""
         cells: list[str] = []
         for way in (flow["down"], flow["up"]):
             cells += [str(way["received_packets"]), str(way["dropped_packets"]), _ms(way["delay_mean_s"])]
@@ -217,8 +219,8 @@ def _flow_lines(flows: Sequence[Mapping[str, Any]]) -> list[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
     lines = []
     for name, *numbers in rows:
-        aligned = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
-        lines.append("  ".join(["", name.ljust(widths[0]), *aligned]))
+        aligned_cells = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
+        lines.append("  ".join(["", name.ljust(widths[0]), *aligned_cells]))
     if len(flows) > len(heaviest):
         lines.append(f"  and {len(flows) - len(heaviest)} more flows; --out DIR has all")
     return lines

@@ -176,8 +176,8 @@ def _stage(parent: int, place: ProgramEnd, words: Sequence[str], settings: Launc
         with contextlib.suppress(OSError):
             channel.send(f"heard {number}".encode(), socket.MSG_DONTWAIT)
 
-    for number in PASSED:
-        signal.signal(number, heard)
+    for signal_number in PASSED:
+        signal.signal(signal_number, heard)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     try:
         if place.has_user_namespace:
@@ -205,8 +205,8 @@ def _first(alive: int, place: ProgramEnd, words: Sequence[str], settings: Launch
         # parent has ended.
         if select.select([alive], [], [], 0)[0]:
             os._exit(1)
-        for number in PASSED:
-            signal.signal(number, signal.SIG_IGN)
+        for signal_number in PASSED:
+            signal.signal(signal_number, signal.SIG_IGN)
         is_fresh = _look(place)
         program = os.fork()
         if program == 0:
@@ -256,11 +256,11 @@ def _program(place: ProgramEnd, words: Sequence[str], settings: Launch, channel:
         elif place.has_user_namespace:
             user, group = int(environment.pop(_USER)), int(environment.pop(_GROUP))
             _core.be_user_again(user, group)
-        for to, fd in enumerate(settings.standard):
-            if fd != to:
-                os.dup2(fd, to)
-        for number in (*PASSED, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCHLD, signal.SIGIO):
-            signal.signal(number, signal.SIG_IGN if number in settings.ignored else signal.SIG_DFL)
+        for standard_fd, fd in enumerate(settings.standard):
+            if fd != standard_fd:
+                os.dup2(fd, standard_fd)
+        for signal_number in (*PASSED, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCHLD, signal.SIGIO):
+            signal.signal(signal_number, signal.SIG_IGN if signal_number in settings.ignored else signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, settings.mask)
         os.execvpe(words[0], list(words), environment)
     except OSError as e:
@@ -299,11 +299,11 @@ def _wait(program: int, channel: socket.socket, fresh: bool) -> NoReturn:
             if os.WIFSTOPPED(status):
                 channel.send(f"stopped {os.WSTOPSIG(status)}".encode())
                 continue
-            left = sum(name.isdigit() for name in os.listdir("/proc")) - 1 if fresh else 0
-            channel.send(f"ended {status} {left}".encode())
+            processes_left = sum(name.isdigit() for name in os.listdir("/proc")) - 1 if fresh else 0
+            channel.send(f"ended {status} {processes_left}".encode())
             os._exit(0)
-        waited: list[Any] = [channel, woken]
-        ready = select.select(waited, [], [])[0]
+        descriptors: list[Any] = [channel, woken]
+        ready = select.select(descriptors, [], [])[0]
         if woken in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(woken, 4096)

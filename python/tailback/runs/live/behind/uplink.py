@@ -45,8 +45,8 @@ def batch(lines: Iterable[str]) -> None:
 
 def _ip(*words: str) -> str:
     """The error message of `ip`; empty if the commands succeeded."""
-    done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
-    return done.stderr.strip() if done.returncode else ""
+    process = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
+    return process.stderr.strip() if process.returncode else ""
 
 
 def up(name: str, words: str) -> list[str]:
@@ -75,9 +75,9 @@ def _settings(ways: WaysOut) -> tuple[list[str], str]:
         return settings, "this machine has no default route of IPv6"
     if (_SYS / "ipv6/conf/all/forwarding").read_text(encoding="ascii").strip() == "1":
         return settings, ""
-    forced = [_SYS / f"ipv6/conf/{device}/force_forwarding" for device in devices]
-    if all(path.exists() for path in forced):
-        return [*settings, *map(str, forced)], ""
+    forced_paths = [_SYS / f"ipv6/conf/{device}/force_forwarding" for device in devices]
+    if all(path.exists() for path in forced_paths):
+        return [*settings, *map(str, forced_paths)], ""
     return settings, (
         "this machine does not forward IPv6, and its kernel (before 6.17) can be told so only for all interfaces at "
         "once, which would drop the routes that routers announce; if none is announced: "
@@ -104,8 +104,8 @@ class Uplink:
         settings, self.no_six = _settings(ways)
         self.mtu = ways.mtu
         peer = ["peer", "name", FAR_NAME, "netns", str(far_pid)]
-        if why := _ip("link", "add", self.name, "type", "veth", *peer):
-            raise Refused(f"a pair of interfaces (veth) cannot be made: {why}; load the module: modprobe veth")
+        if failure := _ip("link", "add", self.name, "type", "veth", *peer):
+            raise Refused(f"a pair of interfaces (veth) cannot be made: {failure}; load the module: modprobe veth")
         self.addresses = self._claim(ways)
         addresses = self.addresses
         try:
@@ -187,9 +187,9 @@ class Uplink:
             timer.cancel()
             timer.join()
         if not lines or not lines[-1].startswith("}"):
-            said = "".join(lines).strip() or "it said nothing"
+            output = "".join(lines).strip() or "it said nothing"
             raise Refused(
-                f"nftables does not take the table of the way out, which needs Linux 5.12 and nft 0.9.9: {said}"
+                f"nftables does not take the table of the way out, which needs Linux 5.12 and nft 0.9.9: {output}"
             )
 
     def far_commands(self) -> list[str]:
@@ -238,8 +238,8 @@ def firewall() -> str:
         name = (chain["family"], chain["table"], chain["name"])
         rules = [entry["rule"]["expr"] for entry in _nft("list", "chain", *name) if "rule" in entry]
         # A last rule without a condition has the effect of a policy.
-        rest = [word for e in (rules[-1] if rules else []) for word in e if word not in ("counter", "log")]
-        if chain.get("policy") == "drop" or rest in (["drop"], ["reject"]):
+        rule_words = [word for e in (rules[-1] if rules else []) for word in e if word not in ("counter", "log")]
+        if chain.get("policy") == "drop" or rule_words in (["drop"], ["reject"]):
             return " ".join(name)
     return ""
 
@@ -247,9 +247,9 @@ def firewall() -> str:
 def _nft(*words: str) -> list[dict[str, Any]]:
     """The list that nft prints. Tables are left out, because nft 1.0.6 prints arbitrary bytes as the flags of a table
     with an owner."""
-    done = subprocess.run(["nft", "-j", *words], capture_output=True, text=True, check=False)
-    found: list[dict[str, Any]] = [] if done.returncode else json.loads(done.stdout)["nftables"]
-    return found
+    process = subprocess.run(["nft", "-j", *words], capture_output=True, text=True, check=False)
+    objects: list[dict[str, Any]] = [] if process.returncode else json.loads(process.stdout)["nftables"]
+    return objects
 
 
 def remedy(chain: str) -> str:
@@ -269,5 +269,5 @@ def is_root() -> bool:
     """Whether this process may change the network that it is in."""
     capabilities = {12, 21}  # CAP_NET_ADMIN, CAP_SYS_ADMIN (linux/capability.h)
     with open("/proc/self/status", encoding="ascii") as f:
-        held = next((int(line.split()[1], 16) for line in f if line.startswith("CapEff")), 0)
-    return os.geteuid() == 0 and all(held >> n & 1 for n in capabilities)
+        held_bits = next((int(line.split()[1], 16) for line in f if line.startswith("CapEff")), 0)
+    return os.geteuid() == 0 and all(held_bits >> n & 1 for n in capabilities)

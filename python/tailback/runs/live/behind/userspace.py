@@ -43,8 +43,8 @@ def words(name: str, pid: int) -> list[str]:
         # Started by root, the program would change to another user, who may not enter our namespaces.
         user_words = ["--runas", f"{os.getuid()}:{os.getgid()}"] if os.getuid() == 0 else []
         # Behind another line, the way out has no Ethernet address that could be copied.
-        how = ["--foreground", "--quiet", "--config-net", "--no-map-gw", "--mac-addr", _NEIGHBOUR, "-I", FAR_NAME]
-        return ["pasta", *user_words, *how, *nothing, *spaces]
+        options = ["--foreground", "--quiet", "--config-net", "--no-map-gw", "--mac-addr", _NEIGHBOUR, "-I", FAR_NAME]
+        return ["pasta", *user_words, *options, *nothing, *spaces]
     return ["slirp4netns", "--configure", "--mtu=1500", "--disable-host-loopback", str(pid), FAR_NAME]
 
 
@@ -82,8 +82,10 @@ def start(name: str, pid: int) -> UserspaceWay:
     while not _is_there(pid):
         if process.poll() is not None or time.monotonic() > until:
             process.kill()
-            said = (process.communicate()[1] or "").strip().splitlines()
-            raise Refused(f"{name} cannot reach the outside: {said[-1] if said else 'it made no interface'}")
+            output_lines = (process.communicate()[1] or "").strip().splitlines()
+            raise Refused(
+                f"{name} cannot reach the outside: {output_lines[-1] if output_lines else 'it made no interface'}"
+            )
         time.sleep(0.01)
     return UserspaceWay(name, process)
 

@@ -40,8 +40,8 @@ def queueing_delay(run: RunView, klass: str) -> float:
 
 def managed(run: RunView) -> tuple[np.ndarray, np.ndarray]:
     """The queue that the AQM manages, at the recorded instants. For AAQM it is the first of its two stores."""
-    t, inside = run.probe("inside")
-    return (t, inside) if len(t) else run.probe("queue")
+    t, inside_packets = run.probe("inside")
+    return (t, inside_packets) if len(t) else run.probe("queue")
 
 
 @measure("queue_sd", "Queue, standard deviation", "packets", "of the managed queue over time", digits=2)
@@ -104,8 +104,8 @@ def first_full(run: RunView, klass: str) -> float:
     t, q = managed(run)
     if not len(q) or np.isnan(run.buffer):
         return float("nan")
-    full = np.flatnonzero(q >= run.buffer)
-    return float(t[full[0] if len(full) else -1])
+    full_rows = np.flatnonzero(q >= run.buffer)
+    return float(t[full_rows[0] if len(full_rows) else -1])
 
 
 @measure("longest", "When the queue is longest", "s", "first instant at which the managed queue equals its maximum")

@@ -33,8 +33,8 @@ def _lost(run: RunView, colour: str, key: str) -> float:
     """The drops of a colour at the studied link, as a share of its offered load in the set's options (Mb/s)."""
     t = run.losses
     of_colour = (t["link"] == run.link) & (t["event"] == "drop") & (t["colour"].astype(str) == colour)
-    offered = float(run.options[key]) * 1e6 * float(run.options["seconds"])
-    return 100 * 8 * float(t["bytes"][of_colour].sum()) / offered if offered else 0.0
+    offered_bits = float(run.options[key]) * 1e6 * float(run.options["seconds"])
+    return 100 * 8 * float(t["bytes"][of_colour].sum()) / offered_bits if offered_bits else 0.0
 
 
 @measure("lost_in", "Lost of what is in profile", "%", "packets marked AF11")
@@ -51,9 +51,9 @@ def lost_out(run: RunView, klass: str) -> float:
 def load_fall(run: RunView, klass: str) -> float:
     t, bytes_ = run.probe("delivered_bytes")
     load = np.diff(bytes_)
-    after = t[1:] > 4.0
-    before = load[(t[1:] > 2.0) & ~after]
-    return 100 * (1 - float(load[after].min() / before.mean()))
+    is_after = t[1:] > 4.0
+    load_before = load[(t[1:] > 2.0) & ~is_after]
+    return 100 * (1 - float(load[is_after].min() / load_before.mean()))
 
 
 @measure("signal_sd", "Signal probability, standard deviation", "%", "of the recorded probability over time", digits=2)
@@ -83,8 +83,8 @@ def largest_share(run: RunView, klass: str) -> float:
 @measure("window_cut", "Window after its first cut, of that before", "1", "of the recorded window", digits=2)
 def window_cut(run: RunView, klass: str) -> float:
     w = run.probe("cwnd")[1]
-    at = np.flatnonzero(np.diff(w) < 0)
-    return float(w[at[0] + 1] / w[at[0]]) if len(at) else float("nan")
+    cut_rows = np.flatnonzero(np.diff(w) < 0)
+    return float(w[cut_rows[0] + 1] / w[cut_rows[0]]) if len(cut_rows) else float("nan")
 
 
 @measure("window_least", "Least window after the start", "packets", "of the recorded window, after 1 s", digits=1)

@@ -23,22 +23,28 @@ def lost(run: RunView) -> dict[str, np.ndarray]:
     """The numbers of the segments that were dropped at the studied link, by flow, each once."""
     log = run.log
     keep = (log["link"] == run.link) & (log["event"] == "drop")
-    flows, numbers = log["flow"][keep].astype(str), log["sequence"][keep].astype(np.int64)
-    return {str(f): np.unique(numbers[flows == f]) for f in np.unique(flows)}
+    flows, sequences = log["flow"][keep].astype(str), log["sequence"][keep].astype(np.int64)
+    return {str(f): np.unique(sequences[flows == f]) for f in np.unique(flows)}
 
 
 @measure("repeated", "Sent again, of all sent", "%", "retransmitted packets over sent packets of the class")
 def repeated(run: RunView, klass: str) -> float:
     in_class = run.of(klass)
-    sent = run.flows["sent_packets"][in_class].sum()
-    return 100 * float(run.flows["retransmitted_packets"][in_class].sum() / sent) if sent else float("nan")
+    sent_packets = run.flows["sent_packets"][in_class].sum()
+    return (
+        100 * float(run.flows["retransmitted_packets"][in_class].sum() / sent_packets) if sent_packets else float("nan")
+    )
 
 
 @measure("in_runs", "Drops in runs of three or more", "%", "of all drops, of one flow in the order it sent them")
 def in_runs(run: RunView, klass: str) -> float:
     lengths = [runs_of(n, int(run.options["payload_bytes"])) for n in lost(run).values()]
-    every = np.concatenate(lengths) if lengths else np.zeros(1)
-    return 100 * float(every[every >= RUN].sum() / every.sum()) if every.sum() else float("nan")
+    lengths_of_all = np.concatenate(lengths) if lengths else np.zeros(1)
+    return (
+        100 * float(lengths_of_all[lengths_of_all >= RUN].sum() / lengths_of_all.sum())
+        if lengths_of_all.sum()
+        else float("nan")
+    )
 
 
 @measure("repair_time", "Length of a repair", "ms", "from the sign of a loss to the end of its recovery", digits=0)
@@ -59,28 +65,28 @@ def repair_time(run: RunView, klass: str) -> float:
 def _at_end(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
     """For the transfers of the class: which of them ended, and which lost one of their last segments."""
     in_class = run.of(klass)
-    first = (int(run.options["segments"]) - LAST) * int(run.options["payload_bytes"])
-    late = {flow for flow, n in lost(run).items() if (n > first).any()}
+    first_byte = (int(run.options["segments"]) - LAST) * int(run.options["payload_bytes"])
+    late_flows = {flow for flow, n in lost(run).items() if (n > first_byte).any()}
     ids = run.flows["id"][in_class].astype(str)
-    return run.flows["bursts"][in_class] > 0, np.array([i in late for i in ids])
+    return run.flows["bursts"][in_class] > 0, np.array([i in late_flows for i in ids])
 
 
 @measure("lost_end", "Transfers that lose one of the last 5", "%", "of those that ended")
 def lost_end(run: RunView, klass: str) -> float:
-    ended, late = _at_end(run, klass)
-    return 100 * float(late[ended].mean()) if ended.any() else float("nan")
+    has_ended, lost_at_end = _at_end(run, klass)
+    return 100 * float(lost_at_end[has_ended].mean()) if has_ended.any() else float("nan")
 
 
 @measure("end_costs", "What such a loss costs", "s", "their mean completion time less that of the others", digits=2)
 def end_costs(run: RunView, klass: str) -> float:
-    ended, late = _at_end(run, klass)
+    has_ended, lost_at_end = _at_end(run, klass)
     times = run.flows["burst_time_mean_s"][run.of(klass)]
-    with_, without = times[ended & late], times[ended & ~late]
-    return float(with_.mean() - without.mean()) if len(with_) and len(without) else float("nan")
+    times_with, times_without = times[has_ended & lost_at_end], times[has_ended & ~lost_at_end]
+    return float(times_with.mean() - times_without.mean()) if len(times_with) and len(times_without) else float("nan")
 
 
 @measure("end_timeouts", "Timeouts of such a transfer", "1", "mean", digits=2)
 def end_timeouts(run: RunView, klass: str) -> float:
-    ended, late = _at_end(run, klass)
-    x = run.flows["timeouts"][run.of(klass)][ended & late]
+    has_ended, lost_at_end = _at_end(run, klass)
+    x = run.flows["timeouts"][run.of(klass)][has_ended & lost_at_end]
     return float(x.mean()) if len(x) else float("nan")

@@ -20,8 +20,8 @@ def delays(run: RunView) -> tuple[np.ndarray, int]:
     """
     return_delay = float(run.options["back_s"])
     log, s = run.log, run.series
-    here = log["link"] == run.link
-    flows, times = log["flow"][here].astype(str), log["time_s"][here]
+    is_of_link = log["link"] == run.link
+    flows, times = log["flow"][is_of_link].astype(str), log["time_s"][is_of_link]
     waits: list[float] = []
     cuts = 0
     for flow_name in np.unique(s["what"][s["probe"] == "ssthresh"].astype(str)):
@@ -30,8 +30,8 @@ def delays(run: RunView) -> tuple[np.ndarray, int]:
         cuts_s = cuts_s[cuts_s >= float(run.options.get("from_s", 0.0))]
         decisions = np.sort(times[flows == flow_name.removeprefix("flows.")])
         cuts += len(cuts_s)
-        last = np.searchsorted(decisions, cuts_s - return_delay, side="right") - 1
-        waits.extend((cuts_s - decisions[np.maximum(last, 0)])[last >= 0] if len(decisions) else [])
+        last_decisions = np.searchsorted(decisions, cuts_s - return_delay, side="right") - 1
+        waits.extend((cuts_s - decisions[np.maximum(last_decisions, 0)])[last_decisions >= 0] if len(decisions) else [])
     return np.array(waits), cuts
 
 

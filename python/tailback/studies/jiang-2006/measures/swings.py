@@ -48,8 +48,8 @@ def runs_of(numbers: np.ndarray, packet: int) -> np.ndarray:
 @measure("class_loss", "Packets lost, of those sent", "%", "of the class, anywhere on its way")
 def class_loss(run: RunView, klass: str) -> float:
     in_class = run.of(klass)
-    sent = run.flows["sent_packets"][in_class].sum()
-    return 100 * float(run.flows["dropped_packets"][in_class].sum() / sent) if sent else float("nan")
+    sent_packets = run.flows["sent_packets"][in_class].sum()
+    return 100 * float(run.flows["dropped_packets"][in_class].sum() / sent_packets) if sent_packets else float("nan")
 
 
 def _bursts(run: RunView) -> np.ndarray:
@@ -68,9 +68,9 @@ def burst_over(run: RunView, klass: str) -> float:
     t, q = run.probe("queue")
     period, waits = float(run.options["period_s"]), []
     for start in _bursts(run):
-        here = (t > start + 0.02) & (t <= start + period)
-        low = np.flatnonzero(q[here] < OVER)
-        waits.append(float(t[here][low[0]]) - start if len(low) else period)
+        in_burst = (t > start + 0.02) & (t <= start + period)
+        low_rows = np.flatnonzero(q[in_burst] < OVER)
+        waits.append(float(t[in_burst][low_rows[0]]) - start if len(low_rows) else period)
     return 1e3 * float(np.mean(waits))
 
 
@@ -78,8 +78,8 @@ def burst_over(run: RunView, klass: str) -> float:
 def burst_after(run: RunView, klass: str) -> float:
     ends, x = goodputs(run, klass)
     total = x.sum(axis=1)
-    at = np.searchsorted(ends, _bursts(run) + 1 - 1e-6)
-    return 100 * float(total[at].sum() / total[at - 1].sum())
+    interval_number = np.searchsorted(ends, _bursts(run) + 1 - 1e-6)
+    return 100 * float(total[interval_number].sum() / total[interval_number - 1].sum())
 
 
 def _low(run: RunView) -> tuple[float, float]:

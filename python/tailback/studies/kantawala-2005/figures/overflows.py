@@ -37,8 +37,8 @@ def stacked_queues(d: Drawing) -> Drawn:
         keep = s["probe"] == "queue_packets"
         times, lengths, index = s["time_s"][keep], s["value"][keep], s["index"][keep]
         # Queues are numbered in the order of their first packets; flows have names.
-        which = s["probe"] == "queue_flow"
-        place = dict(zip(s["index"][which].tolist(), s["value"][which].tolist(), strict=True))
+        is_length = s["probe"] == "queue_flow"
+        place = dict(zip(s["index"][is_length].tolist(), s["value"][is_length].tolist(), strict=True))
         index = np.array([place.get(q, q) for q in index.tolist()])
         offset, queues = d.output["offset"], np.unique(index)
         end = float(times.max())
@@ -55,9 +55,15 @@ def stacked_queues(d: Drawing) -> Drawn:
         position_of = {name: i for i, name in enumerate(view.flows["id"].tolist())}
         t, flow = view.drops()
         is_early = t <= end
-        at = np.array([position_of[f] for f in flow[is_early]], dtype=float)
+        positions = np.array([position_of[f] for f in flow[is_early]], dtype=float)
         drop_marks = ax.plot(
-            t[is_early], at * offset, "|", color=plots.COLOURS["red"][0], markersize=7, markeredgewidth=0.9, zorder=3
+            t[is_early],
+            positions * offset,
+            "|",
+            color=plots.COLOURS["red"][0],
+            markersize=7,
+            markeredgewidth=0.9,
+            zorder=3,
         )[0]
         for instant in d.output.get("published_overflows", ()):
             star(ax, instant, (len(queues) + 0.4) * offset, "white")
@@ -86,12 +92,12 @@ def drop_raster(d: Drawing) -> Drawn:
         position_of = {name: i + 1 for i, name in enumerate(names)}
         t, flow = view.drops()
         # The points are drawn as one picture. A hundred thousand points as separate lines would make a report of 30 MB.
-        look, at = plots.look(view.labels["queue"]), [position_of[f] for f in flow]
-        ax.plot(t, at, ".", color=look.colour, markersize=1.6, rasterized=True)
+        look, positions = plots.look(view.labels["queue"]), [position_of[f] for f in flow]
+        ax.plot(t, positions, ".", color=look.colour, markersize=1.6, rasterized=True)
         classes = view.classes
         if len(classes) > 1:
-            first = sum(n.startswith(f"{classes[0]}.") for n in names)
-            ax.axhline(first + 0.5, color=plots.GREY, linewidth=0.9, linestyle=(0, (2, 2)))
+            first_class_count = sum(n.startswith(f"{classes[0]}.") for n in names)
+            ax.axhline(first_class_count + 0.5, color=plots.GREY, linewidth=0.9, linestyle=(0, (2, 2)))
         ax.set_ylim(0, len(names) + 1)
         ax.set_ylabel("flow")
         ax.set_title(f"{d.title(view.labels['queue'])}, {len(t):,} drops")

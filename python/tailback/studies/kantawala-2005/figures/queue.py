@@ -190,14 +190,18 @@ def queue_and_windows(d: Drawing) -> Drawn:
         for ax in column:
             ax.margins(x=0.01)
         # The overshoot of slow start would flatten everything after it.
-        high = max(float(np.quantile(mean_window(view, k)[1], 0.9)) for k in _CLASSES)
+        highest = max(float(np.quantile(mean_window(view, k)[1], 0.9)) for k in _CLASSES)
         column[0].set_ylim(bottom=0)
-        column[1].set_ylim(0, 1.3 * high)
+        column[1].set_ylim(0, 1.3 * highest)
         # The source has the ratio of the two classes.
-        for measured in ("cwnd", "cwnd_later"):
-            published_ranges = ranges(d, runs, point, measured, "long", "short")
-            short = MEASURES[measured].compute(view, "short")
-            edge(column[1], [(low * short, high * short) for low, high in published_ranges], _CLASSES["long"][1])
+        for measure_name in ("cwnd", "cwnd_later"):
+            published_ranges = ranges(d, runs, point, measure_name, "long", "short")
+            short_window = MEASURES[measure_name].compute(view, "short")
+            edge(
+                column[1],
+                [(low * short_window, high * short_window) for low, high in published_ranges],
+                _CLASSES["long"][1],
+            )
             for mark in legend(published_ranges).values():
                 handles["mean of 200 ms, as published beside that of 40 ms"] = mark
     axes[0][0].set_ylabel("queue (packets)")

@@ -33,8 +33,8 @@ def thinned(t: np.ndarray, x: np.ndarray, n: int = POINTS) -> tuple[np.ndarray, 
     """The values of a step function at n equally spaced instants."""
     if len(t) <= n:
         return t, x
-    at = np.linspace(t[0], t[-1], n)
-    return at, x[np.searchsorted(t, at, side="right") - 1]
+    instants = np.linspace(t[0], t[-1], n)
+    return instants, x[np.searchsorted(t, instants, side="right") - 1]
 
 
 @figure("ratio-against-time")

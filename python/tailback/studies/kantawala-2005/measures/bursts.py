@@ -25,8 +25,8 @@ def _ratio(run: RunView, of: Callable[[RunView, str], float]) -> float:
     """The ratio for the two classes that the set's options name as `ratio = [above, below]`."""
     if "ratio" not in run.options:
         return float("nan")
-    above, below = run.options["ratio"]
-    return of(run, above) / of(run, below)
+    upper_name, lower_name = run.options["ratio"]
+    return of(run, upper_name) / of(run, lower_name)
 
 
 @measure("burst_time", "Mean burst completion time", "s", "first packet handed to TCP to last ACK, all ended bursts")

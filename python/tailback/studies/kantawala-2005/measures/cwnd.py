@@ -13,9 +13,9 @@ def mean_window(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
     is_kept = s["probe"] == "cwnd"
     if klass != "all":
         is_kept &= np.char.startswith(s["what"].astype(str), f"flows.{klass}.")
-    t, at = np.unique(s["time_s"][is_kept], return_inverse=True)
-    total = np.bincount(at, s["value"][is_kept])
-    return t, total / np.bincount(at)
+    t, time_number = np.unique(s["time_s"][is_kept], return_inverse=True)
+    total = np.bincount(time_number, s["value"][is_kept])
+    return t, total / np.bincount(time_number)
 
 
 @measure("cwnd", "Congestion window", "packets", "mean over the flows of the class and the samples", digits=1)

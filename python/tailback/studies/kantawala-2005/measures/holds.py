@@ -26,9 +26,9 @@ def holds(run: RunView, to_last_drop: bool = False) -> tuple[np.ndarray, np.ndar
         if to_last_drop:
             drops, _ = run.drops()
             # Only the victim loses packets by eviction, so the last drop before the next choice is its last drop.
-            at = np.searchsorted(drops, end, side="left") - 1
-            last = np.where(at >= 0, drops[np.maximum(at, 0)], start)
-            end = np.maximum(last, start)
+            drop_rows = np.searchsorted(drops, end, side="left") - 1
+            last_drop_s = np.where(drop_rows >= 0, drops[np.maximum(drop_rows, 0)], start)
+            end = np.maximum(last_drop_s, start)
         return queue, start, end - start
     s = run.series
     is_kept = (s["probe"] == "closed") if s else np.array([], bool)

@@ -57,8 +57,8 @@ def settled(run: RunView, klass: str, column: str) -> tuple[np.ndarray, np.ndarr
 
 
 def _mean_settled(run: RunView, klass: str, column: str) -> float:
-    last, _ = settled(run, klass, column)
-    return float(np.mean(last)) if len(last) else float("nan")
+    settled_s, _ = settled(run, klass, column)
+    return float(np.mean(settled_s)) if len(settled_s) else float("nan")
 
 
 _VARIANTS = {
@@ -89,18 +89,18 @@ for _suffix, (_column, _how) in _VARIANTS.items():
     digits=2,
 )
 def settled_from_start_gaps(run: RunView, klass: str) -> float:
-    last, _ = settled(run, klass, "settled_without_first_s")
-    return 1e3 * float(last[0]) / _gap_ms(run) if len(last) else float("nan")
+    settled_s, _ = settled(run, klass, "settled_without_first_s")
+    return 1e3 * float(settled_s[0]) / _gap_ms(run) if len(settled_s) else float("nan")
 
 
 @measure("unsettled", "Intervals that end outside the band", "1", "every delivery counted", digits=0)
 def unsettled(run: RunView, klass: str) -> float:
-    last, length = settled(run, klass, "settled_s")
-    return float(np.sum(last >= length - 1e-9))
+    settled_s, length = settled(run, klass, "settled_s")
+    return float(np.sum(settled_s >= length - 1e-9))
 
 
 @measure("unsettled_without_first", "The same, first delivery not counted", "1", "of all intervals", digits=0)
 def unsettled_without_first(run: RunView, klass: str) -> float:
-    last, length = settled(run, klass, "settled_without_first_s")
+    settled_s, length = settled(run, klass, "settled_without_first_s")
     # The clock starts with the first delivery, less than a tenth of a second after the beginning of the interval.
-    return float(np.sum(last >= length - 0.1))
+    return float(np.sum(settled_s >= length - 0.1))

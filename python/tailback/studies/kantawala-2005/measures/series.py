@@ -32,8 +32,8 @@ def cycles(t: np.ndarray, q: np.ndarray, full: float) -> tuple[float, float, flo
     overflow_rows = overflows(q, full)[2:]
     if len(overflow_rows) < 2:
         return (float("nan"),) * 3
-    low = np.array([q[a:b].min() for a, b in itertools.pairwise(overflow_rows)])
-    return full - float(low.mean()), float(np.diff(t[overflow_rows]).mean()), 100 * float(np.mean(low <= 0))
+    lowest = np.array([q[a:b].min() for a, b in itertools.pairwise(overflow_rows)])
+    return full - float(lowest.mean()), float(np.diff(t[overflow_rows]).mean()), 100 * float(np.mean(lowest <= 0))
 
 
 @measure(
@@ -64,5 +64,5 @@ def empty(run: RunView, klass: str) -> float:
 @measure("max_min_20s", "Largest over smallest goodput, 20 s", "1", "of the flows of the class, over the first 20 s")
 def max_min_20s(run: RunView, klass: str) -> float:
     ends, ratio = cumulative_max_min(run, klass)
-    at = np.flatnonzero(np.abs(ends - 20.0) < 1e-6)
-    return float(ratio[at[0]]) if len(at) else float("nan")
+    interval_rows = np.flatnonzero(np.abs(ends - 20.0) < 1e-6)
+    return float(ratio[interval_rows[0]]) if len(interval_rows) else float("nan")

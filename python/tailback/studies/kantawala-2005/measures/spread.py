@@ -18,8 +18,8 @@ def mean_over_time(t: np.ndarray, x: np.ndarray, start: float = SETTLED) -> floa
     """The mean of a quantity that keeps each value until the next point. The last point is the end."""
     if len(t) < 2 or t[-1] <= start:
         return float("nan")
-    first = max(int(np.searchsorted(t, start, side="right")) - 1, 0)
-    t, x = np.concatenate([[max(start, t[first])], t[first + 1 :]]), x[first:]
+    first_row = max(int(np.searchsorted(t, start, side="right")) - 1, 0)
+    t, x = np.concatenate([[max(start, t[first_row])], t[first_row + 1 :]]), x[first_row:]
     return float(np.sum(x[:-1] * np.diff(t)) / (t[-1] - t[0]))
 
 
@@ -45,8 +45,10 @@ def mean_between(run: RunView, first: float, last: float) -> float:
     t, x = ratio_of(run)
     if len(t) < 2:
         return float("nan")
-    inside = t < last * t[-1]
-    return mean_over_time(np.append(t[inside], last * t[-1]), np.append(x[inside], x[inside][-1]), first * t[-1])
+    is_inside = t < last * t[-1]
+    return mean_over_time(
+        np.append(t[is_inside], last * t[-1]), np.append(x[is_inside], x[is_inside][-1]), first * t[-1]
+    )
 
 
 @measure(
@@ -91,9 +93,9 @@ def ratio_max_50ms(run: RunView, klass: str) -> float:
     t, x = ratio_of(run)
     if not len(x):
         return float("nan")
-    at = np.arange(0.05, t[-1] + 1e-9, 0.05)
+    instants = np.arange(0.05, t[-1] + 1e-9, 0.05)
     # The ratio keeps its value until the next change.
-    return float(np.max(x[np.searchsorted(t, at + 1e-9, side="right") - 1]))
+    return float(np.max(x[np.searchsorted(t, instants + 1e-9, side="right") - 1]))
 
 
 value("ratio", "Fullest over emptiest queue", "1", "flows of the fullest over those of the emptiest, mean of the draws")

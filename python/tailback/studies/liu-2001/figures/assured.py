@@ -57,8 +57,8 @@ def flow_rates(d: Drawing) -> Drawn:
     for row, (ax, trip) in enumerate(zip(axes[:, 0], trips, strict=True)):
         for g in groups:
             look = plots.OTHERS[promises.index(promised(run)[g])]
-            at = np.flatnonzero(run.of(g))[row :: len(trips)]
-            for twin, flow in enumerate(at):
+            flow_rows = np.flatnonzero(run.of(g))[row :: len(trips)]
+            for twin, flow in enumerate(flow_rows):
                 y = np.where(_sending(run, g, starts), goodputs[:, flow], np.nan)
                 ax.plot(starts, y, color=look.colour, linewidth=0.8, alpha=1 if twin == 0 else 0.45)
             _due(ax, run, g, look.colour)
@@ -103,9 +103,9 @@ def marked_traffic(d: Drawing) -> Drawn:
         rate = promised(run)[flow.split(".")[0]]
         base = np.zeros(len(x))
         for i, name in enumerate(("green", "yellow", "red")):
-            top = base + x[:, i]
-            ax.fill_between(np.arange(len(x)), base, top, color=SHADES[i], linewidth=0, step="post", label=name)
-            base = top
+            tops = base + x[:, i]
+            ax.fill_between(np.arange(len(x)), base, tops, color=SHADES[i], linewidth=0, step="post", label=name)
+            base = tops
         for y in (rate, 2 * rate):
             ax.axhline(y, color=plots.INK, linewidth=0.8, linestyle=(0, (4, 2)))
         ax.set_title(title)

@@ -154,9 +154,9 @@ def side_by_side(d: Drawing) -> Drawn:
     for i, (title, view) in enumerate(views):
         block, column = divmod(i, columns)
         for row, name in enumerate(names):
-            ax, first = axes[block * row_count + row, column], axes[row, 0]
-            if ax is not first:
-                ax.sharey(first)
+            ax, first_ax = axes[block * row_count + row, column], axes[row, 0]
+            if ax is not first_ax:
+                ax.sharey(first_ax)
             if column:
                 ax.tick_params(labelleft=False)
             PANELS[name][1](ax, view, "all", d.output)

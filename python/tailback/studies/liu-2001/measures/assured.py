@@ -89,8 +89,8 @@ def attainments(run: RunView, load: Load | None, klass: str = "all") -> np.ndarr
         return np.array([])
     groups = run.flows["group"]
     get = np.array([float(load.get.get(g, 0)) for g in groups.tolist()])
-    owed = run.of(klass) & (get > 0)
-    return np.asarray(settled_rates(run, load)[owed] / get[owed])
+    is_owed = run.of(klass) & (get > 0)
+    return np.asarray(settled_rates(run, load)[is_owed] / get[is_owed])
 
 
 def _mean(x: np.ndarray) -> float:
@@ -112,16 +112,18 @@ def _of_loads() -> None:
             if load is None:
                 return float("nan")
             due = np.array([float(load.get.get(g, 0)) for g in run.flows["group"].tolist()])
-            owed = run.of(klass) & (due > 0)
-            return float(settled_rates(run, load)[owed].sum() / due[owed].sum()) if owed.any() else float("nan")
+            is_owed = run.of(klass) & (due > 0)
+            return (
+                float(settled_rates(run, load)[is_owed].sum() / due[is_owed].sum()) if is_owed.any() else float("nan")
+            )
 
         def even(run: RunView, klass: str, name: str = name) -> float:
             x = attainments(run, load_of(run, name), klass)
             return float(x.sum() ** 2 / (len(x) * (x**2).sum())) if len(x) else float("nan")
 
-        of = f"throughput over what the flow is to get, {word} load"
-        measure(f"attain_{name}", f"Attainment, {word}", "1", f"{of}, mean over the class", digits=2)(attain)
-        measure(f"attained_{name}", f"Flows that attain, {word}", "flows", f"{of}, at least {ENOUGH}", digits=1)(short)
+        doc = f"throughput over what the flow is to get, {word} load"
+        measure(f"attain_{name}", f"Attainment, {word}", "1", f"{doc}, mean over the class", digits=2)(attain)
+        measure(f"attained_{name}", f"Flows that attain, {word}", "flows", f"{doc}, at least {ENOUGH}", digits=1)(short)
         title = f"Attainment together, {word}"
         measure(f"together_{name}", title, "1", "sum of the class over what it is to get in all", digits=2)(together)
         measure(f"even_{name}", f"Jain index of attainments, {word}", "1", "of the flows of the class", digits=2)(even)
@@ -265,8 +267,8 @@ def roughness(run: RunView, klass: str) -> float:
 @measure("lost_part", "Lost on the way", "%", "dropped packets of the class over those it sent", digits=2)
 def lost_part(run: RunView, klass: str) -> float:
     in_class = run.of(klass)
-    sent = float(run.flows["sent_packets"][in_class].sum())
-    return 100 * float(run.flows["dropped_packets"][in_class].sum()) / sent if sent else float("nan")
+    sent_packets = float(run.flows["sent_packets"][in_class].sum())
+    return 100 * float(run.flows["dropped_packets"][in_class].sum()) / sent_packets if sent_packets else float("nan")
 
 
 @measure("response_time", "Response", "ms", "from the request to the last byte, mean over the transfers of the class")
@@ -299,9 +301,11 @@ def colours(run: RunView, klass: str) -> np.ndarray:
 )
 def green_part(run: RunView, klass: str) -> float:
     s = run.series
-    here = (s["what"] == f"edge.{klass}") & (s["probe"] == "packets")
-    last = [float(np.max(s["value"][here & (s["index"] == code)], initial=0)) for code in (10, 12, 14)]
-    return 100 * last[0] / sum(last) if sum(last) else float("nan")
+    is_packet_count = (s["what"] == f"edge.{klass}") & (s["probe"] == "packets")
+    packets_of_colours = [
+        float(np.max(s["value"][is_packet_count & (s["index"] == code)], initial=0)) for code in (10, 12, 14)
+    ]
+    return 100 * packets_of_colours[0] / sum(packets_of_colours) if sum(packets_of_colours) else float("nan")
 
 
 def _off(run: RunView, klass: str, upto: int, red: bool | None) -> float:

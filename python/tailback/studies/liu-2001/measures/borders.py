@@ -43,8 +43,12 @@ def beyond(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
     digits=3,
 )
 def recoloured(run: RunView, klass: str) -> float:
-    before, behind = beyond(run, klass)
-    return 50 * float(np.sum(abs(before - behind)) / before.sum()) if before.sum() else float("nan")
+    packets_before, behind = beyond(run, klass)
+    return (
+        50 * float(np.sum(abs(packets_before - behind)) / packets_before.sum())
+        if packets_before.sum()
+        else float("nan")
+    )
 
 
 @measure("green_behind", "Green behind the border", "Mb/s", "green packets over the time of the run", digits=2)

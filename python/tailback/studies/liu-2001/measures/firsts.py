@@ -18,10 +18,10 @@ def colours_of(run: RunView, klass: str) -> list[np.ndarray]:
     """The colours of the packets of each flow of a class, in order (0 green, 1 yellow, 2 red)."""
     s = run.series
     packets = (s["probe"] == "packets") & (s["value"] > 0)
-    what, colours = s["what"].astype(str), []
+    object_names, colours = s["what"].astype(str), []
     for flow in run.flows["id"][run.of(klass)].tolist():
-        here = packets & (what == f"edge.flows.{flow}.access")
-        t, code = s["time_s"][here], s["index"][here]
+        is_of_flow = packets & (object_names == f"edge.flows.{flow}.access")
+        t, code = s["time_s"][is_of_flow], s["index"][is_of_flow]
         order = np.argsort(t, kind="stable")
         colours.append(np.array([CODES.index(int(c)) for c in code[order]], dtype=int))
     return [x for x in colours if len(x) > 1]
@@ -41,9 +41,9 @@ def green_pieces(run: RunView, klass: str) -> float:
     means = []
     for x in colours_of(run, klass):
         green = x == 0
-        pieces = np.count_nonzero(green[1:] & ~green[:-1]) + int(green[0])
-        if pieces:
-            means.append(float(np.count_nonzero(green) / pieces))
+        piece_count = np.count_nonzero(green[1:] & ~green[:-1]) + int(green[0])
+        if piece_count:
+            means.append(float(np.count_nonzero(green) / piece_count))
     return _mean(means)
 
 
@@ -57,5 +57,5 @@ def drops_a_round(run: RunView, klass: str) -> float:
     is_of_class, trips = run.of(klass), [1e-3 * float(x) for x in run.options["round_trips"]]
     end = float(np.max(run.intervals["to_s"]))
     members = [int(flow.rsplit(".", 1)[1]) for flow in run.flows["id"][is_of_class].tolist()]
-    dropped = run.flows["dropped_packets"][is_of_class].tolist()
-    return _mean([d * trips[m % len(trips)] / end for d, m in zip(dropped, members, strict=True)])
+    dropped_packets = run.flows["dropped_packets"][is_of_class].tolist()
+    return _mean([d * trips[m % len(trips)] / end for d, m in zip(dropped_packets, members, strict=True)])

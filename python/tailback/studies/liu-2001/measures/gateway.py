@@ -149,8 +149,8 @@ def _of_colours() -> None:
 
         def fell(run: RunView, klass: str, i: int = i) -> float:
             t, probabilities = run.probe("dynamic", f"link.{run.link_of(klass)}", i)
-            below = np.flatnonzero(probabilities < 0.1 - 1e-12)
-            return float(t[below[0]]) if len(below) else float("inf")
+            rows_below = np.flatnonzero(probabilities < 0.1 - 1e-12)
+            return float(t[rows_below[0]]) if len(rows_below) else float("inf")
 
         measure(f"top_{colour}", f"Highest probability of {colour}", "1", "effective maximum probability", digits=3)(
             top
@@ -163,18 +163,18 @@ _of_colours()
 
 def _ratios() -> None:
     for colour in COLOURS:
-        for later, earlier in (("u", "b"), ("o", "u")):
+        for later_load, earlier_load in (("u", "b"), ("o", "u")):
 
             def ratio(
-                run: RunView, klass: str, colour: str = colour, ends: tuple[str, str] = (later, earlier)
+                run: RunView, klass: str, colour: str = colour, ends: tuple[str, str] = (later_load, earlier_load)
             ) -> float:
                 from tailback.study.measures import MEASURES
 
                 a, b = (MEASURES[f"dynamic_{colour}_{x}"].on(run, klass) for x in ends)
                 return a / b
 
-            title = f"Probability of {colour}, {LOADS[later]} over {LOADS[earlier]}"
-            measure(f"steps_{colour}_{later}", title, "1", "dynamic, as the loads end", digits=4)(ratio)
+            title = f"Probability of {colour}, {LOADS[later_load]} over {LOADS[earlier_load]}"
+            measure(f"steps_{colour}_{later_load}", title, "1", "dynamic, as the loads end", digits=4)(ratio)
 
 
 _ratios()

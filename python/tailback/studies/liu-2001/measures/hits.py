@@ -11,8 +11,8 @@ def hits(run: RunView) -> np.ndarray:
     """The hits of each flow since the start, in the order of the table of flows."""
     s = run.series
     counts = np.zeros(len(run.flows["id"]))
-    here = s["probe"] == "flow_hits"
-    for flow, count in zip(s["index"][here], s["value"][here], strict=True):
+    is_hit_count = s["probe"] == "flow_hits"
+    for flow, count in zip(s["index"][is_hit_count], s["value"][is_hit_count], strict=True):
         if int(flow) < len(counts):
             counts[int(flow)] = max(counts[int(flow)], count)
     return counts
@@ -27,8 +27,8 @@ def hit_part(run: RunView, klass: str) -> float:
 @measure("most_hit", "Among the most hit", "flows", "flows of the class among as many most hit as it has", digits=1)
 def most_hit(run: RunView, klass: str) -> float:
     h, in_class = hits(run), run.of(klass)
-    top = np.argsort(-h, kind="stable")[: int(in_class.sum())]
-    return float(np.sum(in_class[top])) if h.sum() else float("nan")
+    most_hit_flows = np.argsort(-h, kind="stable")[: int(in_class.sum())]
+    return float(np.sum(in_class[most_hit_flows])) if h.sum() else float("nan")
 
 
 @measure(
@@ -39,6 +39,6 @@ def most_hit(run: RunView, klass: str) -> float:
     digits=2,
 )
 def hits_as_squares(run: RunView, klass: str) -> float:
-    h, sent, in_class = hits(run), run.flows["sent_packets"].astype(float) ** 2, run.of(klass)
-    due = float(sent[in_class].sum() / sent.sum())
+    h, sent_squares, in_class = hits(run), run.flows["sent_packets"].astype(float) ** 2, run.of(klass)
+    due = float(sent_squares[in_class].sum() / sent_squares.sum())
     return float(h[in_class].sum() / h.sum()) / due if h.sum() and due else float("nan")

@@ -21,8 +21,8 @@ def packets(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
     """The time at which each packet left the conditioner of a group's first flow (s), and its colour (0 green, 1
     yellow, 2 red)."""
     s = run.series
-    here = (s["what"] == f"edge.flows.{klass}.0.access") & (s["probe"] == "packets") & (s["value"] > 0)
-    t, code = s["time_s"][here], s["index"][here]
+    is_packet = (s["what"] == f"edge.flows.{klass}.0.access") & (s["probe"] == "packets") & (s["value"] > 0)
+    t, code = s["time_s"][is_packet], s["index"][is_packet]
     order = np.argsort(t, kind="stable")
     return t[order], np.array([CODES.index(int(c)) for c in code[order]], dtype=int)
 
@@ -72,9 +72,9 @@ def pieces(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray, np.ndarray
     if not len(t):
         return colour_of_packet, colour_of_packet, t
     cuts = np.flatnonzero(np.diff(colour_of_packet)) + 1
-    first = np.append(0, cuts)
-    last = np.append(cuts, len(colour_of_packet)) - 1
-    return colour_of_packet[first], last - first + 1, t[last] - t[first]
+    first_rows = np.append(0, cuts)
+    last_rows = np.append(cuts, len(colour_of_packet)) - 1
+    return colour_of_packet[first_rows], last_rows - first_rows + 1, t[last_rows] - t[first_rows]
 
 
 @measure(
@@ -101,5 +101,5 @@ def longest_green(run: RunView, klass: str) -> float:
 def green_beyond(run: RunView, klass: str) -> float:
     colour, n, length = pieces(run, klass)
     rate = 1e6 / 8 / float(run.options["packet"]) * float(run.options["promised"][klass])
-    over = (n - rate * (length + round_trip(run, klass)))[colour == 0]
-    return float(over.max()) if len(over) else float("nan")
+    excess_packets = (n - rate * (length + round_trip(run, klass)))[colour == 0]
+    return float(excess_packets.max()) if len(excess_packets) else float("nan")

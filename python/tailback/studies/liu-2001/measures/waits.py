@@ -32,8 +32,8 @@ def waits(run: RunView, load: Load) -> np.ndarray:
     sending_s = bits * (2 / ACCESS_BPS + 1 / float(run.link_row()["rate_bps"]))
     groups = run.flows["group"]
     trips = np.array(run.options["round_trips"], float)
-    number = np.array([int(str(i).rpartition(".")[2]) for i in run.flows["id"]])
-    half_trip_s = 0.5e-3 * trips[number % len(trips)]
+    flow_numbers = np.array([int(str(i).rpartition(".")[2]) for i in run.flows["id"]])
+    half_trip_s = 0.5e-3 * trips[flow_numbers % len(trips)]
     with np.errstate(invalid="ignore"):
         mean = np.sum(delay * received_packets, axis=0) / np.sum(received_packets, axis=0)
     due = np.array([g in load.get for g in groups.tolist()])
