@@ -43,8 +43,9 @@ pub static EDGE: Model = Model {
     name: "edge",
     family: "conditioner",
     title: "Edge conditioner",
-    summary: "A marker, and stages that know what TCP does with losses: they protect packets whose loss would cost a \
-              timeout, space marks, smooth bursts, drop the excess, or report to other edges.",
+    summary: "A marker, and stages that take account of TCP's reaction to losses. They keep a distance between marks of a \
+              flow, smooth bursts, drop the excess, report to other edges, or protect packets whose loss would cause \
+              a timeout.",
     source: SOURCE,
     params: PARAMS,
     probes: &PROBE_DEFS,

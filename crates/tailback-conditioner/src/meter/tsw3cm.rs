@@ -7,8 +7,8 @@
 //! rate > peak:         red with probability (rate - peak) / rate, yellow with (peak - committed) / rate, else green
 //! ```
 //!
-//! In other words: a number drawn uniformly between zero and the rate is below the committed rate, below the peak
-//! rate, or above it.
+//! In other words: a number is drawn uniformly between zero and the rate. If the number is above the peak rate, the
+//! packet is red. If not, but if the number is above the committed rate, the packet is yellow; otherwise it is green.
 //!
 //! From: RFC 2859 sections 3 and 4.
 //!

@@ -369,8 +369,8 @@ pub mod flows {
             "Measure the quality of delivery: the table of datagrams has runs of losses, jitter, and the datagrams \
              whose delay is longer than this. Default: 150ms for voice and video, otherwise no such measure.", "");
         pub PLAYOUT = Param::new("playout", Kind::Model("playout"), "none",
-            "Measure what is heard or seen: the table of playout has what is missing when it is to be played, the \
-             rating of a call, and the freezes of video.", "");
+            "Measure what is heard or seen: the table of playout has the datagrams or frames that are lost or too \
+             late at their playout time, the rating of a call, and the freezes of video.", "");
         pub DSCP: Dscp = Key::new("dscp", Kind::CodePoint, "CS0",
             "The DiffServ code point of the packets that the ends send, in both directions: data, ACKs, answers. \
              Conditioners may change it on the way.", "RFC 2474, RFC 4594");

@@ -161,7 +161,10 @@ def link(
             f"least {least_bps / 1000:g}kbps, or a smaller packet"
         )
     if rate_bps > 10e12:
-        raise LinkError(f"rate = {rate}: give at most 10Tbps; the hosts' own lines are ten times as fast")
+        raise LinkError(
+            f"rate = {rate}: give at most 10Tbps; outside a rack, the hosts' links are ten times as fast as this link, "
+            f"and no link may exceed 100Tbps"
+        )
     if load is not None and fabric is None:
         raise LinkError(f"load = {load:g}: it is a share of a fabric's hosts' links; add fabric, such as leaf-spine")
     made_of = None if fabric is None else fabrics.fabric(fabric, load, _only(rtt))

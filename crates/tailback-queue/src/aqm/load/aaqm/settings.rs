@@ -61,8 +61,10 @@ pub static MODEL: Model = Model {
     summary: "RED that also requests sources to slow down, more often as congestion grows. A token bucket lets some \
               packets in that RED would drop, and lets packets wait in a stage ahead of RED's queue. Measure: the \
               filtered backlog, the backlog, the tokens. Function: RED's ramp; a request for each step of the average \
-              above a pre-congestion threshold. Action: capable packets are marked (early, request); others are let \
-              in while tokens pay for them, else dropped (early); above the ramp packets are dropped (forced).",
+              above a pre-congestion threshold. Action: a packet with ECN is marked if RED picks it (early) or if it \
+              carries a request (request). A packet without ECN that RED picks is let in if tokens pay for it; \
+              otherwise it is dropped (early). If the average is above max_threshold, all packets are dropped \
+              (forced).",
     source: "Jiang 2006",
     params: PARAMS,
     probes: PROBES,
@@ -87,7 +89,8 @@ params! {
         "The pre-congestion threshold, as a fraction of max_threshold. The result has to be above min_threshold.",
         THESIS);
     STEP_FRACTION: f64 = Key::new("step_fraction", Kind::Real { min: 1e-6, max: 100.0 }, "0.05",
-        "The average grows by this fraction of min_threshold from one request to the next.", THESIS);
+        "The next request is made when the average has grown by another step. A step is this fraction of \
+         min_threshold.", THESIS);
     REQUEST: SlowDownSignal = Key::choice("request", "ecn",
         "How a source is asked to slow down: by marking the next capable packet, by a control packet to the source, \
          both, or not at all.", READING);
