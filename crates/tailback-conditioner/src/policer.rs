@@ -40,13 +40,14 @@ params! {
 
     RATE: BitRate = Key::new("rate", RATES, "", "Packets within this rate conform.", "tc-police(8)");
     BURST: u64 = Key::new("burst", Kind::Bytes { min: 1, max: 1_000_000_000_000 }, "",
-        "How much may come at once; at least the largest packet.", "tc-police(8)");
+        "How many bytes may arrive at once. Give at least the size of the largest packet.", "tc-police(8)");
     PEAK_RATE: Option<BitRate> = Key::new("peak_rate", RATES, "none",
-        "The rate at which a burst may come; needs `mtu`.", "tc-police(8), peakrate");
+        "The rate at which a burst may arrive. A peak rate needs `mtu`.", "tc-police(8), peakrate");
     MTU: Option<u64> = Key::new("mtu", Kind::Bytes { min: 1, max: 1_000_000 }, "none",
-        "The largest packet that conforms, and the burst of the peak rate.", "tc-police(8)");
+        "The size of the largest packet that conforms. This size is also the burst of the peak rate.", "tc-police(8)");
     OVERHEAD: u64 = Key::new("overhead", Kind::Bytes { min: 0, max: 1000 }, "0B",
-        "How many bytes count in addition to each packet; Linux counts the 14 B of Ethernet.", "tc-police(8)");
+        "How many bytes are counted in addition to those of each packet; Linux counts the 14 B of Ethernet.",
+        "tc-police(8)");
 }
 
 /// The registry entry of this model.

@@ -36,7 +36,7 @@ macro_rules! ecn_key {
 pub(crate) use ecn_key;
 
 /// The parameter with which a discipline overrides the rule of its network; see [`crate::marking`].
-pub const ECN: Key<Option<bool>> = ecn_key!("Mark capable packets instead of dropping them early.", "RFC 3168");
+pub const ECN: Key<Option<bool>> = ecn_key!("Mark ECN-capable packets instead of dropping them early.", "RFC 3168");
 
 /// Whether a discipline with these settings marks instead of dropping.
 pub fn ecn(s: &Settings) -> bool {

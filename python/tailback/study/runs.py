@@ -54,12 +54,8 @@ def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], column
     if contradiction is not None:
         raise StudyError(f"{file}, [{at}]: {contradiction}")
     if wrong := [m for m, n in t.first_seeds.items() if not 2 <= n <= t.seeds.get(m, 0)]:
-        seeds = t.seeds.get(wrong[0], 0)
-        if seeds < 2:
-            advice = f"leave it out, because an interval needs at least 2 seeds, and the number of seeds is {seeds}"
-        else:
-            advice = f"give at least 2, which an interval needs, and at most {seeds}, the number of seeds"
-        raise StudyError(f"{file}, [{at}]: first_seeds.{wrong[0]} = {t.first_seeds[wrong[0]]}; {advice}")
+        remedy = _first_seeds_remedy(t.seeds.get(wrong[0], 0))
+        raise StudyError(f"{file}, [{at}]: first_seeds.{wrong[0]} = {t.first_seeds[wrong[0]]}; {remedy}")
     cost: dict[str, float] = dict.fromkeys(MODES, 0.0)
     if isinstance(t.cost_s, dict):
         cost |= {str(m): x for m, x in t.cost_s.items()}
@@ -168,3 +164,10 @@ def _rate(text: str) -> float:
     from tailback import _core
 
     return float(_core.parse_rate(text))
+
+
+def _first_seeds_remedy(seeds: int) -> str:
+    """What to do about a wrong `first_seeds` of a mode with this number of seeds."""
+    if seeds < 2:
+        return f"leave it out, because an interval needs at least 2 seeds, and the number of seeds is {seeds}"
+    return f"give at least 2, which an interval needs, and at most {seeds}, the number of seeds"

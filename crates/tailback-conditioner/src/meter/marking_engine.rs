@@ -62,9 +62,9 @@ params! {
     const PARAMS;
 
     COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
-        "The rate that green packets are to reach; headers count.", SOURCE);
+        "The rate that green packets should reach. The rate includes headers.", SOURCE);
     PEAK_RATE: BitRate = Key::new("peak_rate", RATE, "",
-        "The rate that yellow packets are to reach; at least the committed rate.", "");
+        "The rate that yellow packets should reach. Give at least the committed rate.", "");
     WINDOW;
     STEP: Duration = Key::new("step", Kind::Time { min: 1e-3, max: 1e3 }, "100ms",
         "How often the probabilities change.", SOURCE);

@@ -52,12 +52,14 @@ params! {
     const PARAMS;
 
     COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
-        "The rate at which tokens come; headers count.", "RFC 2697 section 2 (CIR)");
+        "The rate at which tokens arrive. The rate includes headers.", "RFC 2697 section 2 (CIR)");
     COMMITTED_BURST: u64 = Key::new("committed_burst", OR_ZERO, "",
-        "How much may come at once and be green; at least the largest packet, or 0B if no packet is to be green.",
+        "How many bytes may arrive at once and be green. Give at least the size of the largest packet, or 0B if no \
+         packet should be green.",
         "RFC 2697 section 2 (CBS)");
     EXCESS_BURST: u64 = Key::new("excess_burst", OR_ZERO, "",
-        "How much may come at once and be yellow; at least the largest packet, or 0B if no packet is to be yellow.",
+        "How many bytes may arrive at once and be yellow. Give at least the size of the largest packet, or 0B if no \
+         packet should be yellow.",
         "RFC 2697 section 2 (EBS)");
     MODE;
     PER;

@@ -50,13 +50,15 @@ params! {
     const PARAMS;
 
     COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
-        "Packets within this rate are green; headers count.", "RFC 2698 section 2 (CIR)");
+        "Packets within this rate are green. The rate includes headers.", "RFC 2698 section 2 (CIR)");
     COMMITTED_BURST: u64 = Key::new("committed_burst", BURST, "",
-        "How much may come at once and be green; at least the largest packet.", "RFC 2698 section 2 (CBS)");
+        "How many bytes may arrive at once and be green. Give at least the size of the largest packet.",
+        "RFC 2698 section 2 (CBS)");
     PEAK_RATE: BitRate = Key::new("peak_rate", RATE, "",
-        "The rate above which packets are red; at least the committed rate.", "RFC 2698 section 2 (PIR)");
+        "The rate above which packets are red. Give at least the committed rate.", "RFC 2698 section 2 (PIR)");
     PEAK_BURST: u64 = Key::new("peak_burst", BURST, "",
-        "How much may come at once before packets are red; at least the largest packet.", "RFC 2698 section 2 (PBS)");
+        "How many bytes may arrive at once before packets are red. Give at least the size of the largest packet.",
+        "RFC 2698 section 2 (PBS)");
     MODE;
     PER;
     CLASS;

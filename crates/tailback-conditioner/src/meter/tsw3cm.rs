@@ -41,9 +41,9 @@ params! {
     const PARAMS;
 
     COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
-        "Traffic up to this rate is green; headers count.", "RFC 2859 section 2 (CTR)");
+        "Traffic up to this rate is green. The rate includes headers.", "RFC 2859 section 2 (CTR)");
     PEAK_RATE: BitRate = Key::new("peak_rate", RATE, "",
-        "The rate above which packets are red; at least the committed rate.", "RFC 2859 section 2 (PTR)");
+        "The rate above which packets are red. Give at least the committed rate.", "RFC 2859 section 2 (PTR)");
     WINDOW;
     MODE;
     PER;

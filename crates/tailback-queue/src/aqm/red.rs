@@ -121,9 +121,9 @@ pub static MODEL: Model = Model {
     name: "red",
     family: "queue",
     title: "Random Early Detection",
-    summary: "Signals arriving packets at random before the buffer is full. Measure: the filtered backlog. Function: \
-              a ramp from min_threshold to max_threshold, spread evenly over packets. Action: drop (early, beyond the \
-              ramp forced); with ecn, mark capable packets instead of early drops.",
+    summary: "Signals arriving packets at random before the buffer is full. Measure: the filtered backlog. Function: a \
+              ramp from min_threshold to max_threshold, spread evenly over packets. Action: drop (early, beyond the \
+              ramp forced); with ecn, mark ECN-capable packets instead of early drops.",
     source: "Floyd and Jacobson 1993; Floyd 2000 (gentle); ns-2 red",
     params: &[
         profile(PROFILES),

@@ -77,8 +77,9 @@ params! {
 
     BUFFER;
     ACCOUNTING: Measurement = Key::choice("accounting", "rio-c",
-        "The packets that the average of a precedence counts: its own and those of better precedences; its own; or \
-         all. The last choice uses no average: it compares its own waiting packets with min_threshold.",
+        "Which packets the average of a precedence counts: packets of this and of better precedences; packets of this \
+         precedence; or all packets. With tail-drop there is no average: the waiting packets of the precedence are \
+         compared with min_threshold.",
         "ns-2 setMREDMode");
     MIN_THRESHOLD: Vec<Level> = Key::new("min_threshold", Kind::Each(Per::Colour, &Kind::Level),
         "[40 packets, 25 packets, 10 packets]",

@@ -53,7 +53,7 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "ns2-2006",
-        doc: "the average of all as ns-2 keeps it, and ns-2's guards",
+        doc: "the average of all packets as ns-2 computes it, and ns-2's guards",
         values: &[("update", BY_IN), ("ns2_guards", "true")],
     },
 ];

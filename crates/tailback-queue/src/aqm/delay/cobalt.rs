@@ -63,10 +63,10 @@ pub static MODEL: Model = Model {
     name: "cobalt",
     family: "queue",
     title: "COBALT (CoDel and BLUE alternate)",
-    summary: "CoDel whose count decreases step by step when the delay is good, and BLUE for flows that do not \
-              respond. Measure: the sojourn time at dequeue, overflows, and whether the queue is empty. Function: \
-              CoDel's control law, and a learned probability. Action: drop (sojourn); with ecn, mark capable packets \
-              instead; BLUE drops any packet (overload).",
+    summary: "CoDel whose count decreases step by step when the delay is good, and BLUE for flows that do not respond. \
+              Measure: the sojourn time at dequeue, overflows, and whether the queue is empty. Function: CoDel's \
+              control law, and a probability that overflows raise and an empty queue lowers. Action: drop (sojourn); \
+              with ecn, mark ECN-capable packets instead; BLUE drops any packet (overload).",
     source: "Palmei et al., LANMAN 2019; Høiland-Jørgensen, Täht, Morton, LANMAN 2018",
     params: PARAMS,
     probes: &PROBES,
@@ -93,9 +93,9 @@ params! {
         "How much an empty queue lowers the probability of drops.", "1/4096: Linux cake, ns-3");
     /// The delay above which BLUE raises its probability without an overflow.
     pub BLUE_THRESHOLD: Option<Duration> = Key::new("blue_threshold", Kind::Time { min: 0.0, max: 100.0 }, "none",
-        "A sojourn above this raises the probability as an overflow does.", "ns-3 has 400 ms");
+        "A sojourn time above this raises the probability as an overflow does.", "ns-3 has 400 ms");
     OWN_ECN: Option<bool> = ecn_key!(
-        "Mark capable packets instead of dropping them, where CoDel acts; BLUE drops them.", "Linux cake");
+        "Mark ECN-capable packets where CoDel would drop them. BLUE also drops ECN-capable packets.", "Linux cake");
     CE_THRESHOLD;
     BEFORE;
 }

@@ -85,7 +85,8 @@ pub static MODEL: Model = Model {
     title: "CHOKe",
     summary: "Compares an arriving packet with one that waits, and drops both if they are of one flow. Measure: the \
               filtered backlog. Function: above the lower threshold, a packet is drawn and compared; then RED's ramp. \
-              Action: drop both (match), never marked; then as RED: drop (early, forced); with ecn, mark instead.",
+              Action: drop both packets (match), which are never marked instead; then as RED: drop (early, forced); \
+              with ecn, mark instead.",
     source: "Pan, Prabhakar, Psounis, INFOCOM 2000",
     params: PARAMS,
     probes: &Probe::defs(&READ),

@@ -102,9 +102,10 @@ pub static MODEL: Model = Model {
     name: "sfb",
     family: "queue",
     title: "Stochastic fair Blue",
-    summary: "Blue for each bin of a Bloom filter. Measure: the backlog of a flow's bins. Function: the least of \
-              their probabilities. Action: drop (early); with ecn, mark instead; flows that do not respond are let in \
-              at the penalty rate (penalty), and no flow fills its bins beyond a cap (percap).",
+    summary: "Blue for each bin of a Bloom filter. Measure: the backlog of a flow's bins. Function: the least of the \
+              bins' probabilities. Action: drop (early); with ecn, mark instead; packets of flows that do not respond \
+              are let in up to the penalty rate and dropped beyond it (penalty), and no flow fills its bins beyond a \
+              cap (percap).",
     source: "Feng, Kandlur, Saha, Shin, INFOCOM 2001; Linux sfb",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -116,7 +117,7 @@ params! {
     PROFILE = profile(PROFILES);
     BUFFER;
     LEVELS: u64 = Key::new("levels", Kind::Count { min: 1, max: 16 }, "8",
-        "How many bins a flow has, one on each level.", "Linux sfb; 2 in Feng et al. 2001");
+        "How many levels of bins there are. A flow has one bin on each level.", "Linux sfb; 2 in Feng et al. 2001");
     BINS: u64 = Key::new("bins", Kind::Count { min: 1, max: 65_536 }, "16",
         "How many bins each level has.", "Linux sfb; 23 in Feng et al. 2001");
     BIN_TARGET: u64 = Key::new("bin_target", Kind::Count { min: 1, max: 10_000_000 }, "20",
@@ -131,17 +132,18 @@ params! {
         "Shortest time between two changes of a bin's probability; with 0s it changes with every packet.",
         "Linux sfb; Blue's freeze time in Feng et al. 2001");
     DROP_ABOVE_HALF: bool = Key::new("drop_above_half", Kind::Bool, "true",
-        "Above a probability of one half, drop a part of the packets that would be marked, and all of them at 1.",
+        "When the probability is above one half, drop a part of the packets that would otherwise be marked. When it is \
+         1, drop all these packets.",
         "Linux sfb; false: Feng et al. 2001");
     PENALTY_RATE: u64 = Key::new("penalty_rate", Kind::Count { min: 0, max: 1_000_000_000 }, "10",
-        "How many packets per second all flows that do not respond may send in, taken together.",
+        "How many packets per second are let in from all flows that do not respond, taken together.",
         "Linux sfb penalty_rate");
     PENALTY_BURST: u64 = Key::new("penalty_burst", Kind::Count { min: 1, max: 1_000_000_000 }, "20",
-        "How many packets of flows that do not respond may come at once.", "Linux sfb penalty_burst");
+        "How many packets of flows that do not respond may arrive at once.", "Linux sfb penalty_burst");
     REHASH: Duration = Key::new("rehash", Kind::Time { min: 0.0, max: 1e6 }, "600s",
         "Time between changes of the hash; with 0s the hash never changes.", "Linux sfb rehash");
     WARMUP: Duration = Key::new("warmup", Kind::Time { min: 0.0, max: 1e6 }, "60s",
-        "For how long before a change of the hash the next bins already count packets.", "Linux sfb db");
+        "How long before a change of the hash the bins of the next hash begin to count packets.", "Linux sfb db");
     FLOW_KEY;
     ECN;
     BEFORE;

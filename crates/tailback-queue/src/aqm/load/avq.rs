@@ -60,7 +60,7 @@ pub static MODEL: Model = Model {
     title: "Adaptive virtual queue",
     summary: "Signals the packets that a slower, virtual line with the same buffer would lose, and adapts the rate of \
               the virtual line until a given share of the real line is used. Measure: the virtual backlog. Function: \
-              whether the virtual buffer overflows. Action: drop (early); with ecn, mark capable packets instead.",
+              whether the virtual buffer overflows. Action: drop (early); with ecn, mark ECN-capable packets instead.",
     source: "Kunniyur and Srikant, SIGCOMM 2001",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -83,7 +83,7 @@ params! {
         "Kunniyur and Srikant 2001: that of the line");
     MEAN_PACKET: u64 = Key::new("mean_packet", Kind::Bytes { min: 1, max: 65_535 }, "500B",
         "Mean packet size, for a virtual buffer in packets.", "ns-2 mean_pktsize_");
-    OWN_ECN: Option<bool> = ecn_key!("Mark capable packets instead of dropping them early.",
+    OWN_ECN: Option<bool> = ecn_key!("Mark ECN-capable packets instead of dropping them early.",
         "RFC 3168; ns-2 markpkts_");
     COUNT_IN_SERVICE;
     BEFORE;

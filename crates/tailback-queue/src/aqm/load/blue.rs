@@ -50,9 +50,9 @@ pub static MODEL: Model = Model {
     name: "blue",
     family: "queue",
     title: "Blue",
-    summary: "Signals arriving packets with a probability learnt from events. Measure: overflow and idleness. \
-              Function: the probability rises by a step at an overflow and falls by a step when the line is idle, at \
-              most once per freeze time. Action: drop (early); with ecn, mark capable packets instead.",
+    summary: "Signals arriving packets with a probability that two kinds of events change. Measure: overflow and \
+              idleness. Function: the probability rises by a step at an overflow and falls by a step when the line is \
+              idle, at most once per freeze time. Action: drop (early); with ecn, mark ECN-capable packets instead.",
     source: "Feng, Kandlur, Saha, Shin 1999 and 2002",
     params: PARAMS,
     probes: &Probe::defs(&READ),

@@ -52,9 +52,9 @@ pub static MODEL: Model = Model {
     name: "green",
     family: "queue",
     title: "GREEN (rate controller)",
-    summary: "Holds the input at a share of the line. Measure: the filtered arrival rate. Function: a probability \
-              that rises by a step in each period in which the rate is above that share, and otherwise falls by a \
-              step. Action: drop (early); with ecn, mark capable packets instead.",
+    summary: "Holds the input at a share of the line. Measure: the filtered arrival rate. Function: a probability that \
+              rises by a step in each period in which the rate is above that share, and otherwise falls by a step. \
+              Action: drop (early); with ecn, mark ECN-capable packets instead.",
     source: "Wydrowski and Zukerman, ICC 2002",
     params: PARAMS,
     probes: &Probe::defs(&READ),

@@ -48,7 +48,7 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "Proportional-integral controller",
     summary: "Holds the queue at a reference under any load. Measure: the sampled backlog. Function: a probability \
-              that changes while the queue is not at the reference. Action: drop (early); with ecn, mark capable \
+              that changes while the queue is not at the reference. Action: drop (early); with ecn, mark ECN-capable \
               packets instead.",
     source: "Hollot, Misra, Towsley, Gong, INFOCOM 2001",
     params: PARAMS,
@@ -60,7 +60,7 @@ params! {
 
     pub BUFFER: Size = params::BUFFER.with_default("800 packets", "Hollot et al. 2001");
     pub REFERENCE: Level = Key::new("reference", Kind::Level, "200 packets",
-        "The backlog at which the queue is held. If it is in packets and the buffer in bytes, a packet counts as \
+        "The backlog to which the queue is controlled. If it is in packets and the buffer in bytes, a packet counts as \
          mean_packet.",
         "Hollot et al. 2001; ns-2 has 50");
     A: f64 = Key::new("a", Kind::Real { min: 0.0, max: 1.0 }, "1.822e-5",

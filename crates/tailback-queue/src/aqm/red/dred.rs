@@ -56,8 +56,8 @@ pub static MODEL: Model = Model {
     name: "dred",
     family: "queue",
     title: "Dynamic RED",
-    summary: "Holds the backlog at a target under any load. Measure: the sampled backlog. Function: a probability \
-              that changes in proportion to the filtered error. Action: drop (early); with ecn, mark capable packets \
+    summary: "Holds the backlog at a target under any load. Measure: the sampled backlog. Function: a probability that \
+              changes in proportion to the filtered error. Action: drop (early); with ecn, mark ECN-capable packets \
               instead; below the cut-off, nothing.",
     source: SOURCE,
     params: PARAMS,
@@ -69,7 +69,7 @@ params! {
 
     BUFFER;
     TARGET: Level = Key::new("target", Kind::Level, "50%",
-        "The backlog at which the queue is held.", SOURCE);
+        "The backlog to which the queue is controlled.", SOURCE);
     GAIN: f64 = Key::new("gain", Kind::Real { min: 0.0, max: 1.0 }, "5e-5",
         "The gain: how much the probability changes in one sample if the error is as large as the buffer.", SOURCE);
     FILTER: f64 = Key::new("filter", Kind::Real { min: 0.0, max: 1.0 }, "0.002",

@@ -85,7 +85,8 @@ pub static MODEL: Model = Model {
     title: "Stabilised RED",
     summary: "The signal probability depends on the length of the queue and on an estimate of the number of flows. \
               Measure: the backlog in three steps, and how often an arrival meets its own flow in a list of earlier \
-              arrivals. Function: the product of both. Action: drop (early); with ecn, mark capable packets instead.",
+              arrivals. Function: the product of both. Action: drop (early); with ecn, mark ECN-capable packets \
+              instead.",
     source: SOURCE,
     params: PARAMS,
     probes: &Probe::defs(&READ),

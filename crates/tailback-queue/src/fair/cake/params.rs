@@ -20,7 +20,7 @@ pub static MODEL: Model = Model {
     title: "CAKE",
     summary: "A shaper with three classes, a queue for each flow, fair shares for flows and hosts, and a COBALT on \
               each queue. Measure: the sojourn time in a flow's own queue. Function: CoDel's control law, and BLUE's \
-              probability. Action: mark capable packets, drop others (sojourn); BLUE drops any packet (overload); \
+              probability. Action: mark ECN-capable packets, drop others (sojourn); BLUE drops any packet (overload); \
               when the memory is full, the head of the longest queue is dropped (overload).",
     source: "Høiland-Jørgensen, Täht, Morton, LANMAN 2018; Linux cake",
     params: PARAMS,
@@ -62,7 +62,7 @@ params! {
     P_UP;
     P_DOWN;
     OWN_ECN: Option<bool> = ecn_key!(
-        "Mark capable packets instead of dropping them, where CoDel acts; BLUE drops them.",
+        "Mark ECN-capable packets where CoDel would drop them. BLUE also drops ECN-capable packets.",
         "Linux cake, which always marks");
     OVERHEAD;
     MPU;
