@@ -460,7 +460,7 @@ def parking_lot(
 
 @checked
 def star(hosts: int, *, rate: str, delay: str, queue: QueueGiven, **params: Any) -> Network:
-    """One switch, `hub`, with links to hosts `host1`, ...; other parameters as in `tailback describe star`.
+    """One switch, `hub`, linked to hosts `host1`, ...; other parameters as in `tailback describe star`.
 
     >>> net = tb.star(4, rate="1Gbps", delay="10us", queue="droptail").flows("bulk", "host1", "host2")
     >>> net.run(duration="10ms").groups["group"].tolist()
