@@ -28,7 +28,7 @@ macro_rules! ecn_key {
             "ecn",
             tailback_base::Kind::Bool,
             "none",
-            concat!($doc, " Default: what the scenario says with `marking`."),
+            concat!($doc, " Default: the value of the scenario's `marking`."),
             $source,
         )
     };
@@ -78,7 +78,8 @@ pub const AQM: Param = Param::new(
     "aqm",
     Kind::Model("aqm"),
     "none",
-    "An AQM on each queue. Each sees only its own queue; its buffer is the one that all queues share.",
+    "An AQM on each queue. Each AQM measures only its own queue. The buffer of each AQM is the one that all queues \
+     share.",
     "",
 );
 

@@ -64,8 +64,8 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "jiang-2006",
-        doc: "the thesis on AAQM: 5 and 15 packets, the paper's spacing, not gentle, no cap on marks below \
-              max_threshold",
+        doc: "the values of the thesis on AAQM: thresholds of 5 and 15 packets, the paper's spacing, not gentle, no \
+              cap on marks below max_threshold",
         values: &[
             ("min_threshold", "5 packets"),
             ("max_threshold", "15 packets"),
@@ -94,8 +94,8 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "step",
-        doc: "a switch for DCTCP: marks every packet that finds 65 others or more, the threshold for 10 Gb/s; give \
-              both thresholds to move it",
+        doc: "a switch for DCTCP: marks every packet that finds 65 or more other packets, which is the threshold for \
+              10 Gb/s; give both thresholds to change this number",
         values: &[
             ("min_threshold", "65 packets"),
             ("max_threshold", "65 packets"),

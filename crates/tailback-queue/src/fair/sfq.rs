@@ -44,8 +44,8 @@ pub static MODEL: Model = Model {
     name: "sfq",
     family: "queue",
     title: "Stochastic fairness queueing",
-    summary: "Flows are hashed into buckets that take turns, a packet a turn. Measure: each bucket's length. \
-              Function: a bucket's share of the free space, or which bucket is the longest. Action: drop what arrives \
+    summary: "Flows are hashed into buckets that take turns, a packet a turn. Measure: each bucket's length. Function: \
+              a bucket's share of the free space, or which bucket is the longest. Action: drop the arriving packet \
               (percap, overflow), or the last packet of the longest bucket (overflow); it never marks.",
     source: "McKenney, INFOCOM 1990; ns-2 SFQ",
     params: PARAMS,

@@ -24,7 +24,7 @@ pub static MODEL: Model = Model {
     name: "droptail",
     family: "queue",
     title: "Drop-tail",
-    summary: "A FIFO that refuses what does not fit. Measure: the backlog. Function: whether the buffer is full. \
+    summary: "A FIFO that refuses packets that do not fit. Measure: the backlog. Function: whether the buffer is full. \
               Action: the arriving packet is dropped (overflow); it never marks.",
     source: "Folklore; RFC 2309 section 2; default buffer of ns-2's DropTail",
     params: PARAMS,

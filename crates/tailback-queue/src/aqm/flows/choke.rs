@@ -53,7 +53,7 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "linux",
-        doc: "RED as Linux has it below the comparison: not gentle, no waiting, marks above the upper threshold too",
+        doc: "RED as in Linux, after the comparison: not gentle, no waiting, and marks also above the upper threshold",
         values: &[
             ("gentle", "false"),
             ("wait", "false"),

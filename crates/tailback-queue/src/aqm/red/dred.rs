@@ -58,7 +58,7 @@ pub static MODEL: Model = Model {
     title: "Dynamic RED",
     summary: "Holds the backlog at a target under any load. Measure: the sampled backlog. Function: a probability that \
               changes in proportion to the filtered error. Action: drop (early); with ecn, mark ECN-capable packets \
-              instead; below the cut-off, nothing.",
+              instead; below the cut-off, no packet is signalled.",
     source: SOURCE,
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -73,11 +73,11 @@ params! {
     GAIN: f64 = Key::new("gain", Kind::Real { min: 0.0, max: 1.0 }, "5e-5",
         "The gain: how much the probability changes in one sample if the error is as large as the buffer.", SOURCE);
     FILTER: f64 = Key::new("filter", Kind::Real { min: 0.0, max: 1.0 }, "0.002",
-        "Weight of a new error in the filtered one.", SOURCE);
+        "Weight of a new error in the filtered error.", SOURCE);
     INTERVAL: Option<Duration> = Key::new("interval", Kind::Time { min: 1e-7, max: 100.0 }, "none",
         "Time between samples. Default: the time that ten mean packets take on the line.", SOURCE);
     CUTOFF: Option<Level> = Key::new("cutoff", Kind::Level, "none",
-        "The backlog below which nothing is signalled. Default: 0.9 of the target.", SOURCE);
+        "The backlog below which no packet is signalled. Default: 0.9 of the target.", SOURCE);
     MAX_PROBABILITY: f64 = Key::new("max_probability", PROBABILITY, "1",
         "The largest value of the probability.", SOURCE);
     ECN;

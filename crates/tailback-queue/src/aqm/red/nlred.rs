@@ -52,8 +52,8 @@ params! {
     WEIGHT;
     WEIGHT_RULE;
     MAX_PROBABILITY: f64 = Key::new("max_probability", Kind::Real { min: 0.0, max: 2.0 / 3.0 }, "0.02",
-        "Two thirds of the signal probability as the average reaches max_threshold. A straight ramp of the same area \
-         reaches this value there.", "ns-3 LInterm 50");
+        "Two thirds of the signal probability as the average reaches max_threshold. A linear ramp of the same area \
+         would reach this value at max_threshold.", "ns-3 LInterm 50");
     GENTLE;
     ECN;
     MARK_CAP;

@@ -97,8 +97,8 @@ params! {
 
     BUFFER;
     FORM: Form = Key::choice("form", "full",
-        "simple signals all flows alike; full signals a flow more if it had more hits; detector signals no flow and \
-         counts the hits of each flow, which needs no buffer.",
+        "With simple, all flows are signalled alike. With full, a flow is signalled more if it had more hits. With \
+         detector, no flow is signalled and the hits of each flow are counted, which needs no buffer.",
         "Ott, Lakshman, Wong 1999 sections III and IV (the list)");
     LIST: u64 = Key::new("list", Kind::Count { min: 1, max: 10_000_000 }, "1000",
         "How many zombies, which are records of earlier arrivals, the list holds (M).", SOURCE);
@@ -106,9 +106,9 @@ params! {
         "Probability that an arrival without a hit takes the place of the zombie it met. This probability divided by \
          `list` is the weight of a new sample in the hit frequency P.", SOURCE);
     MAX_PROBABILITY: f64 = Key::new("max_probability", PROBABILITY, "0.15",
-        "Signal probability from a third of the buffer on, with 256 flows or more.", SOURCE);
+        "Signal probability at backlogs from a third of the buffer on, with 256 flows or more.", SOURCE);
     USE_AVERAGE: bool = Key::new("use_average", Kind::Bool, "false",
-        "Use the filtered backlog in place of the backlog.", "Jiang 2006");
+        "Use the filtered backlog instead of the backlog.", "Jiang 2006");
     WEIGHT;
     FLOW_KEY;
     ECN;

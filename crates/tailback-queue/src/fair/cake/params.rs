@@ -39,7 +39,8 @@ params! {
         "Shape to this rate. Default: packets go as fast as the line takes them.", "Linux cake (bandwidth)");
     TINS: Tins = Key::choice("tins", "diffserv3",
         "Classes by DiffServ code point: three (bulk, best effort and voice); four (these and video, which has half of \
-         the rate); eight, each with seven eighths of the rate of the one before; eight by precedence; or one for all.",
+         the rate); eight, each with seven eighths of the rate of the class before; eight by precedence; or one for \
+         all.",
         "Høiland-Jørgensen, Täht, Morton 2018 section III.D; tc-cake(8); Linux cake");
     ISOLATION: Isolation = Key::choice("isolation", "triple",
         "What shares the line evenly: hosts, and then the flows of each host, where hosts are counted at both ends, \

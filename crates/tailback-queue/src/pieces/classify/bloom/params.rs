@@ -63,7 +63,7 @@ params! {
     pub FILTER_PERIOD: Duration = Key::new("filter_period", Kind::Time { min: 1e-4, max: 1e4 }, "200ms",
         "Time between clearings of all filters.", "thesis chapter 5");
     pub SETTLE: Duration = Key::new("settle", Kind::Time { min: 1e-6, max: 1e4 }, "50ms",
-        "How long flows are counted after each clearing; no group moves meanwhile.", "thesis chapter 5");
+        "How long flows are counted after each clearing. No group moves during this time.", "thesis chapter 5");
     pub BALANCE: Balance = Key::choice("balance", "db",
         "When groups move to queues with fewer flows: never, in each period (PB), when a group's last packet leaves \
          (DB), or in both cases.", "thesis chapter 5");
