@@ -284,13 +284,13 @@ mod tests {
     fn segments() -> impl Strategy<Value = Segment> {
         let stamps = prop::option::of((0..1u64 << 48, 0..1u64 << 48));
         let sack = prop::collection::vec((0..1u64 << 40, 0..1u64 << 40), 0..6);
-        let numbers = (
+        let sequence_numbers = (
             0..1u64 << 40,
             0..1u64 << 40,
             0..9000u32,
             prop::option::of(0..1u32 << 30),
         );
-        (numbers, 0..=255u8, 0..4u8, sack, stamps).prop_map(
+        (sequence_numbers, 0..=255u8, 0..4u8, sack, stamps).prop_map(
             |((seq, ack, payload, window), flags, ecn, sack, stamps)| {
                 let is_syn = Flags(flags).has(Flags::SYN);
                 Segment {

@@ -247,10 +247,10 @@ fn padding(length: usize) -> usize {
 fn put_packet(block: &mut Vec<u8>, at: Time, packet: &[u8], length: u32) {
     block.clear();
     let pad = padding(packet.len());
-    let whole = ((BEFORE + packet.len() + pad + BEHIND) as u32).to_ne_bytes();
+    let block_length = ((BEFORE + packet.len() + pad + BEHIND) as u32).to_ne_bytes();
     let words = [
         ENHANCED_PACKET,
-        u32::from_ne_bytes(whole),
+        u32::from_ne_bytes(block_length),
         0,
         (at.0 >> 32) as u32,
         at.0 as u32,
@@ -264,7 +264,7 @@ fn put_packet(block: &mut Vec<u8>, at: Time, packet: &[u8], length: u32) {
     block.extend_from_slice(&head);
     block.extend_from_slice(packet);
     block.extend_from_slice(&[0; 3][..pad]);
-    block.extend_from_slice(&whole);
+    block.extend_from_slice(&block_length);
 }
 
 /// Add a comment to the last block, which begins at `begin`.

@@ -216,9 +216,9 @@ pub fn words(s: &Segment, bytes: u32) -> String {
         let blocks: Vec<String> = s.sack.iter().map(|(from, to)| format!("{from}:{to}")).collect();
         out.push(format!("sack {}", blocks.join(" ")));
     }
-    if let Some(c) = &s.counts {
-        let fields = [("ECT(1)", c.ect1), ("CE", c.ce), ("ECT(0)", c.ect0)];
-        let said = fields.iter().take(usize::from(c.fields));
+    if let Some(counts) = &s.counts {
+        let fields = [("ECT(1)", counts.ect1), ("CE", counts.ce), ("ECT(0)", counts.ect0)];
+        let said = fields.iter().take(usize::from(counts.fields));
         let said: Vec<String> = said.map(|(name, bytes)| format!("{name} {bytes} B")).collect();
         out.push(format!("arrived {}", said.join(", ")));
     }

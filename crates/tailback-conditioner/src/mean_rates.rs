@@ -46,7 +46,7 @@ impl Drawn {
 
     fn settings(&self, model: &'static tailback_base::Model) -> Settings {
         let (rate, depth) = (format!("{}bps", self.rate), format!("{}B", self.depth));
-        let given: &[(&str, &str)] = match model.name {
+        let settings: &[(&str, &str)] = match model.name {
             "token-bucket" => &[("rate", &rate), ("depth", &depth)],
             "srtcm" => &[
                 ("committed_rate", &rate),
@@ -64,7 +64,7 @@ impl Drawn {
             "tsw3cm" => &[("committed_rate", &rate), ("peak_rate", &rate), ("window", "100ms")],
             other => panic!("{other} is no meter of this test: say here what its rate is"),
         };
-        given
+        settings
             .iter()
             .fold(Settings::defaults(model), |s, (name, text)| s.with(name, text))
     }
@@ -108,7 +108,7 @@ fn the_rate_of_a_bucket_is_its_rate_where_packets_fit_it() {
     for model in meters().into_iter().filter(|m| !m.name.starts_with("tsw")) {
         for _ in 0..25 {
             let drawn = Drawn::new(&mut s, 1e9);
-            let mut m = Metered::new(drawn, model);
+            let mut metered = Metered::new(drawn, model);
             let fits = u64::from(drawn.bytes) <= drawn.depth;
             let mut green: Vec<u64> = vec![];
             // First packets for the full bucket arrive at once. Then a hundred conforming packets are measured, after
@@ -116,7 +116,7 @@ fn the_rate_of_a_bucket_is_its_rate_where_packets_fit_it() {
             let first = drawn.depth / u64::from(drawn.bytes);
             for i in 0..first + 102 * OFFERED {
                 let at = drawn.at(i.saturating_sub(first), OFFERED);
-                let colour = m.offer(drawn.bytes, at);
+                let colour = metered.offer(drawn.bytes, at);
                 assert!(
                     fits || colour != GREEN,
                     "{} {drawn:?}: larger than the bucket",
@@ -124,11 +124,11 @@ fn the_rate_of_a_bucket_is_its_rate_where_packets_fit_it() {
                 );
                 if colour == GREEN {
                     green.push(at.0);
-                    let most = drawn.depth as f64 + drawn.rate as f64 / 8e9 * at.0 as f64;
+                    let most_green = drawn.depth as f64 + drawn.rate as f64 / 8e9 * at.0 as f64;
                     let passed = green.len() as f64 * f64::from(drawn.bytes);
                     assert!(
-                        passed <= most + 1e-3,
-                        "{} {drawn:?}: {passed} of {most} bytes",
+                        passed <= most_green + 1e-3,
+                        "{} {drawn:?}: {passed} of {most_green} bytes",
                         model.name
                     );
                 }
@@ -150,16 +150,16 @@ fn no_more_conforms_than_a_bucket_and_a_rate_allow() {
     for model in meters().into_iter().filter(|m| !m.name.starts_with("tsw")) {
         for _ in 0..25 {
             let drawn = Drawn::new(&mut s, 1e9);
-            let mut m = Metered::new(drawn, model);
+            let mut metered = Metered::new(drawn, model);
             let (mut at, mut passed) = (Time::ZERO, [0.0; 2]);
             for _ in 0..4000 {
                 let bytes = between(&mut s, 40.0, 65_536.0) as u32;
                 let gap = s.exponential(8e9 * f64::from(bytes) / (2.0 * drawn.rate as f64));
                 at.0 += if s.chance(0.7) { 0 } else { (4.0 * gap) as u64 };
-                let colour = m.offer(bytes, at);
+                let colour = metered.offer(bytes, at);
                 passed[0] += f64::from(u8::from(colour == GREEN)) * f64::from(bytes);
                 passed[1] += f64::from(u8::from(colour == GREEN || colour == YELLOW)) * f64::from(bytes);
-                let came = drawn.rate as f64 / 8e9 * at.0 as f64;
+                let arrived_tokens = drawn.rate as f64 / 8e9 * at.0 as f64;
                 // For the marker with one rate, yellow packets are those of a second bucket. For the marker with two
                 // colours, all packets that are not green are yellow.
                 let yellow = match model.name {
@@ -168,11 +168,15 @@ fn no_more_conforms_than_a_bucket_and_a_rate_allow() {
                     _ => drawn.depth as f64,
                 };
                 assert!(
-                    passed[0] <= drawn.depth as f64 + came + 1e-3,
+                    passed[0] <= drawn.depth as f64 + arrived_tokens + 1e-3,
                     "{} {drawn:?}: green",
                     model.name
                 );
-                assert!(passed[1] <= yellow + came + 1e-3, "{} {drawn:?}: yellow", model.name);
+                assert!(
+                    passed[1] <= yellow + arrived_tokens + 1e-3,
+                    "{} {drawn:?}: yellow",
+                    model.name
+                );
             }
         }
     }
@@ -187,11 +191,11 @@ fn the_share_of_a_sliding_window_is_its_rate_at_any_size() {
     for model in meters().into_iter().filter(|m| m.name.starts_with("tsw")) {
         for _ in 0..12 {
             let drawn = Drawn::new(&mut s, 1e7);
-            let mut m = Metered::new(drawn, model);
+            let mut metered = Metered::new(drawn, model);
             // The estimate settles after some windows.
             let first = (0..).find(|i| drawn.at(*i, 2).0 > 1_000_000_000).unwrap_or(0);
-            (0..first).for_each(|i| _ = m.offer(drawn.bytes, drawn.at(i, 2)));
-            let green = (first..first + PACKETS).filter(|i| m.offer(drawn.bytes, drawn.at(*i, 2)) == GREEN);
+            (0..first).for_each(|i| _ = metered.offer(drawn.bytes, drawn.at(i, 2)));
+            let green = (first..first + PACKETS).filter(|i| metered.offer(drawn.bytes, drawn.at(*i, 2)) == GREEN);
             let share = 2.0 * green.count() as f64 / PACKETS as f64;
             assert!(
                 (share - 1.0).abs() < 0.015,

@@ -57,7 +57,7 @@ pub fn picture(
 ) -> Result<Vec<u8>, LabRefusal> {
     let mut numbers = FrameNumbers::default();
     let columns = order.columns.clamp(*COLUMNS.start(), *COLUMNS.end());
-    let drawn: Vec<Value> = runs
+    let drawn_runs: Vec<Value> = runs
         .iter()
         .map(|r| of_run(r, columns, &mut numbers, reader.library))
         .collect();
@@ -74,7 +74,7 @@ pub fn picture(
         "link": first.link,
         "measures": measures(),
         "warnings": first.loaded.warnings,
-        "runs": drawn,
+        "runs": drawn_runs,
     });
     if let Some(ms) = extras.took_ms {
         header["took_ms"] = json!(ms);
@@ -147,13 +147,17 @@ fn of_run(run: &DoneRun, columns: usize, numbers: &mut FrameNumbers, library: &L
         series_drawn
             .push(json!({"what": &*l.what, "probe": &*l.probe, "index": l.index, "unit": unit, "t": t, "v": v}));
     }
-    let last: Vec<(u64, f32)> = percentiles
+    let last_values: Vec<(u64, f32)> = percentiles
         .iter()
         .filter_map(|l| Some((l.index, *l.values.last()?)))
         .collect();
-    let delay = last.iter().any(|(_, seconds)| seconds.is_finite()).then(|| {
-        let share = numbers.add(last.iter().map(|(per_cent, _)| (*per_cent as f64 / 100.0) as f32));
-        json!({"share": share, "seconds": numbers.add(last.iter().map(|(_, seconds)| *seconds))})
+    let delay = last_values.iter().any(|(_, seconds)| seconds.is_finite()).then(|| {
+        let share = numbers.add(
+            last_values
+                .iter()
+                .map(|(per_cent, _)| (*per_cent as f64 / 100.0) as f32),
+        );
+        json!({"share": share, "seconds": numbers.add(last_values.iter().map(|(_, seconds)| *seconds))})
     });
     let links = RunTable::of(run, "links");
     let link = links.rows_of("name", &run.asked.link);

@@ -128,19 +128,19 @@ impl State {
     /// # Errors
     /// The document is not a scenario.
     pub fn documents(&self, reader: &ScenarioReader) -> Result<Vec<ScenarioTable>, LabRefusal> {
-        let first = self.document.clone();
+        let first_document = self.document.clone();
         let Some(beside) = &self.beside else {
-            return Ok(vec![first]);
+            return Ok(vec![first_document]);
         };
-        let loaded = reader.load(&first, PAGE)?;
-        let mut second = first.clone();
+        let loaded = reader.load(&first_document, PAGE)?;
+        let mut second = first_document.clone();
         let of_link = table_in(table_in(&mut second, top::LINKS.name), &watched(&loaded.spec).name);
         of_link.insert(link::QUEUE.name.into(), Value::Object(beside.clone()));
         // The second discipline may lack the probes that are recorded of the first; the page has recordings of its own.
         if second.contains_key(top::RECORDINGS.name) && reader.load(&second, PAGE).is_err() {
             second.shift_remove(top::RECORDINGS.name);
         }
-        Ok(vec![first, second])
+        Ok(vec![first_document, second])
     }
 }
 

@@ -74,12 +74,12 @@ pub fn open_interface(name: &str) -> io::Result<OwnedFd> {
     let fd = check(unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })?;
     // SAFETY: the descriptor is open and has no other owner.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-    let on: c_int = 1;
-    set(&socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &on)?;
-    set(&socket, libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)?;
-    set(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &on)?;
+    let enabled: c_int = 1;
+    set(&socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &enabled)?;
+    set(&socket, libc::SOL_PACKET, libc::PACKET_AUXDATA, &enabled)?;
+    set(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &enabled)?;
     // Bypass the interface's own queue, because it would be a second queue after ours.
-    set(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &on)?;
+    set(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &enabled)?;
     // The first option needs a privilege, and a setting of the machine limits the second one.
     set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &WAITING)
         .or_else(|_| set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &WAITING))?;

@@ -64,12 +64,12 @@ impl Offload {
 
 /// The position of the IP header; `None` if the frame carries something else.
 pub fn ip_at(frame: &[u8]) -> Option<usize> {
-    let mut at = MACS;
+    let mut offset = MACS;
     loop {
-        let kind = u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]);
+        let kind = u16::from_be_bytes([*frame.get(offset)?, *frame.get(offset + 1)?]);
         match kind {
-            VLAN | SERVICE_VLAN => at += 4,
-            IPV4 | IPV6 => return Some(at + 2),
+            VLAN | SERVICE_VLAN => offset += 4,
+            IPV4 | IPV6 => return Some(offset + 2),
             _ => return None,
         }
     }
@@ -116,7 +116,7 @@ fn segments(o: Offload, frame: &[u8], header: usize, each: &mut dyn FnMut(&[u8])
     }
     let (headers, payload) = frame.split_at(header);
     let datagrams = o.kind & !WITH_ECN == UDP_DATAGRAMS;
-    let last = payload.len().div_ceil(usize::from(o.segment)).saturating_sub(1);
+    let last_segment = payload.len().div_ceil(usize::from(o.segment)).saturating_sub(1);
     let mut out = Vec::with_capacity(header + usize::from(o.segment));
     for (i, part) in payload.chunks(usize::from(o.segment)).enumerate() {
         out.clear();
@@ -132,7 +132,7 @@ fn segments(o: Offload, frame: &[u8], header: usize, each: &mut dyn FnMut(&[u8])
             let number = number.wrapping_add((i * usize::from(o.segment)) as u32);
             out[start + 4..start + 8].copy_from_slice(&number.to_be_bytes());
             // FIN and PSH belong to the last segment; a reduction (CWR) is announced once (RFC 3168 section 6.1.2).
-            out[start + 13] &= !(if i < last { FIN_AND_PSH } else { 0 } | if i > 0 { CWR } else { 0 });
+            out[start + 13] &= !(if i < last_segment { FIN_AND_PSH } else { 0 } | if i > 0 { CWR } else { 0 });
             transport(&mut out, ip, start, 6, 16);
         }
         each(&out);
@@ -251,16 +251,16 @@ mod tests {
             let (frame, start) = tcp(six, 4000);
             let o = offload(if six { TCP_IPV6 } else { TCP_IPV4 } | WITH_ECN, 1448, start, 16);
             let parts = cut_of(o, &frame);
-            let (mut payload, mut number) = (vec![], u32::MAX - 1000);
+            let (mut payload, mut next_sequence) = (vec![], u32::MAX - 1000);
             for (i, part) in parts.iter().enumerate() {
                 check(part);
                 let s = SlicedPacket::from_ethernet(part).unwrap();
                 let Some(TransportSlice::Tcp(t)) = s.transport else {
                     panic!("no TCP")
                 };
-                assert_eq!(t.sequence_number(), number);
+                assert_eq!(t.sequence_number(), next_sequence);
                 assert_eq!((t.fin(), t.psh(), t.cwr()), (i == 2, i == 2, i == 0));
-                number = number.wrapping_add(t.payload().len() as u32);
+                next_sequence = next_sequence.wrapping_add(t.payload().len() as u32);
                 payload.extend_from_slice(t.payload());
             }
             assert_eq!(parts.len(), 3);

@@ -95,12 +95,12 @@ fn probes_of(object: &Bound<PyAny>) -> PyResult<Vec<ProbeDef>> {
 /// The text for as long as the process lasts; each text is stored once.
 fn lasting(text: String) -> &'static str {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    match kept.get(text.as_str()) {
+    let mut kept_errors = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    match kept_errors.get(text.as_str()) {
         Some(text_kept) => text_kept,
         None => {
             let new: &'static str = Box::leak(text.into_boxed_str());
-            kept.insert(new);
+            kept_errors.insert(new);
             new
         }
     }

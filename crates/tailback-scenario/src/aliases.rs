@@ -97,12 +97,12 @@ tcp = { congestion = CONTROL }
     fn another_programs_name_is_the_same_scenario() {
         let own = load("\"fq-codel\"", "\"cubic\"", &[]).unwrap();
         for (queue, control) in [("\"fq_codel\"", "\"TcpCubic\""), ("\"FqCoDelQueueDisc\"", "\"cubic\"")] {
-            let made = load(queue, control, &[]).unwrap();
-            assert_eq!((&made.digest, &made.document), (&own.digest, &own.document));
+            let loaded = load(queue, control, &[]).unwrap();
+            assert_eq!((&loaded.digest, &loaded.document), (&own.digest, &own.document));
             assert!(
-                made.toml.contains("fq-codel") && !made.toml.contains(queue),
+                loaded.toml.contains("fq-codel") && !loaded.toml.contains(queue),
                 "{}",
-                made.toml
+                loaded.toml
             );
         }
         let set = load(
@@ -155,13 +155,13 @@ tcp = { congestion = CONTROL }
     fn other_names_are_not_our_own() {
         let catalogue = &Library::standard().catalogue;
         for f in catalogue.families() {
-            for (a, m) in &f.aliases {
-                assert!(f.models.iter().all(|m| m.name != a.name), "{}", a.name);
+            for (alias, model) in &f.aliases {
+                assert!(f.models.iter().all(|model| model.name != alias.name), "{}", alias.name);
                 assert!(
                     catalogue
-                        .meant(f.name, a.name)
+                        .meant(f.name, alias.name)
                         .iter()
-                        .any(|found| std::ptr::eq(*found, *m))
+                        .any(|found| std::ptr::eq(*found, *model))
                 );
             }
         }

@@ -130,17 +130,17 @@ impl<P: Packet> Edge<P> {
 
     /// The colour of a packet after all stages, or `None` if it is to be dropped.
     fn judge(&mut self, p: &P, seen: &Header, now: Time) -> Option<Colour> {
-        let wanted = match &mut self.marker {
+        let metered = match &mut self.marker {
             Marker::Meters(m) => m.colour(p, now),
             Marker::Excess(e) => e.colour(p, now),
         };
         let aggregate = p.key(KeyField::Aggregate);
-        self.counts.ask(aggregate, wanted);
+        self.counts.ask(aggregate, metered);
         let protector = self.protector(p, seen, now);
-        let mut colour = wanted;
+        let mut colour = metered;
         if let Some(stage) = protector {
             colour = Colour::Green;
-            if wanted != Colour::Green {
+            if metered != Colour::Green {
                 self.counts.change(aggregate, stage);
             }
         }
@@ -231,10 +231,10 @@ impl<P: Packet> Edge<P> {
         let mut left = vec![];
         call(shapers, &mut left);
         let position = shapers.position;
-        for (p, seen) in left {
+        for (p, header) in left {
             let p = match position {
                 Position::AfterMarker => Some(p),
-                Position::BeforeMarker => self.mark(p, &seen, now, out),
+                Position::BeforeMarker => self.mark(p, &header, now, out),
             };
             if let Some(p) = p {
                 out.send(p);

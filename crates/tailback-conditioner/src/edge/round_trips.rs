@@ -95,13 +95,13 @@ impl RoundTrips {
         if self.source == Source::Oracle {
             return;
         }
-        let a = self.aggregates.entry(aggregate).or_default();
+        let round_trips = self.aggregates.entry(aggregate).or_default();
         let spoilt = |p: &Sampled| (p.flow == flow && start <= p.start) || now.since(p.at) > TOO_LONG;
-        match a.probe {
+        match round_trips.probe {
             Some(p) if !spoilt(&p) => {}
-            Some(p) if p.flow == flow => a.probe = None,
+            Some(p) if p.flow == flow => round_trips.probe = None,
             _ => {
-                a.probe = Some(Sampled {
+                round_trips.probe = Some(Sampled {
                     flow,
                     start,
                     end,

@@ -228,13 +228,13 @@ mod tests {
             decode(&BASE64_STANDARD.encode(bytes), &mut found);
             found
         };
-        let mut other = 0;
+        let mut changed_reads = 0;
         for bit in 0..good.len() * 8 {
             let mut bad = good.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
-            other += usize::from(read(&bad) != columns());
+            changed_reads += usize::from(read(&bad) != columns());
         }
-        assert!(other > good.len(), "{other} of {} bits", good.len() * 8);
+        assert!(changed_reads > good.len(), "{changed_reads} of {} bits", good.len() * 8);
         assert_eq!(read(&good[..good.len() / 4]), bare());
         decode("no base64", &mut bare());
     }

@@ -141,19 +141,19 @@ mod tests {
         let path = dir.join("runs.parquet");
         let mut t = Table::new("runs", &DEFS);
         t.row([Cell::from("a")]);
-        let made = || {
+        let writer = || {
             let mut w = ChunkWriter::create(&path).unwrap();
             w.chunk(&t).unwrap();
             w
         };
-        let layout = made().close_saying(&|own| format!("rows: {:?}", own.rows)).unwrap();
+        let layout = writer().close_saying(&|own| format!("rows: {:?}", own.rows)).unwrap();
         let (rows, end) = (layout.ends[0] as usize, layout.ends[1]);
-        let said = FooterText::Text {
+        let footer_text = FooterText::Text {
             text: "rows: [1]".into(),
             end,
             sum: layout.sums[1],
         };
-        assert_eq!(read(&path).unwrap(), said);
+        assert_eq!(read(&path).unwrap(), footer_text);
         let good = std::fs::read(&path).unwrap();
         let mark = find(&good).unwrap() - MARK.len();
         for at in (0..good.len()).step_by(3).chain(mark..mark + MARK.len() + SUM) {
@@ -162,7 +162,7 @@ mod tests {
             std::fs::write(&path, &bad).unwrap();
             let expected = match at {
                 // The rows have their own checksums.
-                at if at < rows => said.clone(),
+                at if at < rows => footer_text.clone(),
                 // This also holds if the mark is missing, because a file that was written here has a mark.
                 _ => FooterText::Damaged,
             };

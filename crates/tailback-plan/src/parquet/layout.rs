@@ -65,14 +65,14 @@ impl Layout {
     /// All rows as one section, which is enough for a file that only describes itself.
     pub(super) fn as_one(&self) -> Layout {
         let mut sum = crc32fast::Hasher::new();
-        let mut at = 0;
+        let mut begin = 0;
         for (end, s) in self.ends.iter().zip(&self.sums) {
-            sum.combine(&crc32fast::Hasher::new_with_initial_len(*s, end - at));
-            at = *end;
+            sum.combine(&crc32fast::Hasher::new_with_initial_len(*s, end - begin));
+            begin = *end;
         }
         Layout {
             rows: vec![self.rows.iter().sum()],
-            ends: vec![at],
+            ends: vec![begin],
             sums: vec![sum.finalize()],
         }
     }

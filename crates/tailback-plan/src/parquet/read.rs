@@ -271,14 +271,14 @@ fn read_values(group: &dyn RowGroupReader, column: usize, data: &mut Data) -> Re
         }
         Data::Text(values) => {
             // Neighbouring rows often have the same text: share it.
-            let mut last: Arc<str> = "".into();
+            let mut last_text: Arc<str> = "".into();
             pieces::<ByteArrayType>(group, column, &mut |piece| {
                 for text in piece {
                     let text = text.map_or(Ok(""), ByteArray::as_utf8)?;
-                    if *last != *text {
-                        last = text.into();
+                    if *last_text != *text {
+                        last_text = text.into();
                     }
-                    values.push(last.clone());
+                    values.push(last_text.clone());
                 }
                 Ok(())
             })?;

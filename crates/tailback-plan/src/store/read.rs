@@ -45,11 +45,11 @@ impl Folder {
         let published = match Contents::read(&file_of(dir, LIST, suffix)) {
             Listed::Contents(contents) => Some(Source::check(dir, contents, suffix, &mut damaged)),
             listed => {
-                let said = matches!(&found, ReadManifest::Said(m) if !m.tables().is_empty());
+                let lists_tables = matches!(&found, ReadManifest::Said(m) if !m.tables().is_empty());
                 // Without a list no file can be checked, unless another program has made the files.
                 let others = names().any(|n| n != LIST && file_of(dir, n, suffix).is_file());
                 let own = file_of(dir, LIST, suffix);
-                if said || matches!(listed, Listed::Damaged) || (others && !own.is_file()) {
+                if lists_tables || matches!(listed, Listed::Damaged) || (others && !own.is_file()) {
                     damaged.push(own);
                 }
                 None
@@ -246,10 +246,10 @@ impl Stored {
         let found = Folder::look(dir);
         let mut places = HashMap::new();
         let sources: Vec<Source> = found.chunks.into_iter().chain(found.published).collect();
-        for (at, s) in sources.iter().enumerate() {
+        for (source_number, s) in sources.iter().enumerate() {
             for (chunk, keys) in s.contents.keys.iter().enumerate().filter(|(c, _)| s.usable[*c]) {
                 for key in keys.iter().filter(|k| !s.contents.failed.contains(*k)) {
-                    places.insert(*key, (at, chunk));
+                    places.insert(*key, (source_number, chunk));
                 }
             }
         }

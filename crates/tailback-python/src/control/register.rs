@@ -261,8 +261,8 @@ fn rule(py: Python, name: &str, class: Option<&Py<PyAny>>) -> PyResult<ReportRul
 #[pyfunction]
 pub fn control_facts<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
     let library = library(true);
-    let last = known().named(<&Controller>::FAMILY, name).map(|c| c.row);
-    let last = last.and_then(|row| match row {
+    let known_row = known().named(<&Controller>::FAMILY, name).map(|c| c.row);
+    let known_row = known_row.and_then(|row| match row {
         OwnRow::Congestion(row) => Some(row),
         OwnRow::Rate(_) | OwnRow::Stack(_) => None,
     });
@@ -274,7 +274,7 @@ pub fn control_facts<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<
             .copied()
             .find(|c| c.model.name == name)
     };
-    let Some(row) = last.or_else(standard) else {
+    let Some(row) = known_row.or_else(standard) else {
         return Ok(None);
     };
     let f = &row.facts;

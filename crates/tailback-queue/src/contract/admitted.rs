@@ -96,13 +96,13 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> Admitted<
                 drops: &mut self.behind,
             },
         );
-        let rest = self.queue.stored();
+        let stored = self.queue.stored();
         for (p, place, why) in self.behind.drain(..) {
             let how = match place {
                 Place::Queued => Exit::Evicted(why),
                 Place::Arriving | Place::Dequeued => Exit::Dropped(place, why),
             };
-            self.admission.left(&p, how, rest, line);
+            self.admission.left(&p, how, stored, line);
             out.dropped(p, place, why);
         }
         result

@@ -277,7 +277,7 @@ mod tests {
                             (n, _) => assert!(!evicts && (1..4).contains(&n), "{} {n}", model.name),
                         }
                         for probe in model.probes {
-                            let x = b.probe(probe.name, 0);
+                            let probed = b.probe(probe.name, 0);
                             let hashed = matches!(mapper[0].1, "hash" | "bloom");
                             let absent = probe.name == "victim" && buffer == "unlimited"
                                 || probe.name == "queue_flow" && mapper[0].1 != "per_flow"
@@ -285,7 +285,7 @@ mod tests {
                                 || probe.name == "flow_ratio"
                                 || probe.name == "queue_flows"
                                 || probe.name == "moves" && mapper[0].1 != "bloom";
-                            assert!(absent || x >= 0.0, "{} {} {x}", model.name, probe.name);
+                            assert!(absent || probed >= 0.0, "{} {} {probed}", model.name, probe.name);
                         }
                         b.drain();
                         assert_eq!(b.backlog().packets, 0);

@@ -69,7 +69,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
 
 /// The number of series of a recording, and the number of points in total.
 fn points(r: &RecordSpec, spec: &Spec, lines: &Lines, seconds: f64) -> (f64, f64) {
-    let (things, settings, line, changes) = match &r.what {
+    let (recorded, settings, line, changes) = match &r.what {
         Target::Link { name, reverse } => {
             let load = line(lines, name, *reverse);
             let passing = load.map_or(0.0, |l| CHANGES * (l.data + l.acks + 1.0));
@@ -92,7 +92,7 @@ fn points(r: &RecordSpec, spec: &Spec, lines: &Lines, seconds: f64) -> (f64, f64
                 .flows
                 .iter()
                 .position(|g| name.strip_prefix("flows.") == Some(&g.name));
-            let things = of_group.map_or(1.0, |i| f64::from(spec.flows[i].count));
+            let flows = of_group.map_or(1.0, |i| f64::from(spec.flows[i].count));
             let passing = match of_group {
                 Some(i) => lines.flows[i].carried,
                 None => lines
@@ -102,7 +102,7 @@ fn points(r: &RecordSpec, spec: &Spec, lines: &Lines, seconds: f64) -> (f64, f64
                     .map(|l| l.data + l.acks)
                     .sum(),
             };
-            (things, None, None, CHANGES * 1.5 * passing)
+            (flows, None, None, CHANGES * 1.5 * passing)
         }
     };
     let mut values = 0.0;
@@ -116,11 +116,11 @@ fn points(r: &RecordSpec, spec: &Spec, lines: &Lines, seconds: f64) -> (f64, f64
             matches!(r.what, Target::Edge { .. }),
         );
         values += match r.when {
-            Sampling::Every(period) => things * indices * (seconds / period.seconds() + 2.0),
-            Sampling::OnChange => things + indices * 2.0 + often(spec, probe, changes, &r.what) * copies(spec, probe),
+            Sampling::Every(period) => recorded * indices * (seconds / period.seconds() + 2.0),
+            Sampling::OnChange => recorded + indices * 2.0 + often(spec, probe, changes, &r.what) * copies(spec, probe),
         };
     }
-    (things * r.probes.len() as f64, values)
+    (recorded * r.probes.len() as f64, values)
 }
 
 /// The number of changes of a probe, if packets would change it this often.

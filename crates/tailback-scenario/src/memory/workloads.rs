@@ -21,7 +21,7 @@ const SMALL: f64 = 1000.0;
 
 /// The number of flows.
 fn flows(spec: &Spec, w: &WorkloadSpec) -> f64 {
-    let most = w.most.map_or(f64::INFINITY, |n| n as f64);
+    let most_flows = w.most.map_or(f64::INFINITY, |n| n as f64);
     let stop = w.stop.unwrap_or(spec.duration).min(spec.duration);
     let seconds = (stop.seconds() - w.start.seconds()).max(0.0);
     let all = match &w.flows {
@@ -33,7 +33,7 @@ fn flows(spec: &Spec, w: &WorkloadSpec) -> f64 {
             f64::from(pattern.at_once(*fan_in)) * (events + 4.0 * events.sqrt() + 4.0)
         }
     };
-    all.min(most)
+    all.min(most_flows)
 }
 
 /// Add the memory of workloads.

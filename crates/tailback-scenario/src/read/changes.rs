@@ -297,18 +297,18 @@ impl Table<'_> {
 
     /// The times at which the values take effect.
     fn when(&self, r: &mut Reader, values: &Values) -> Option<Schedule> {
-        let when = self.schedule(r, values)?;
-        let first = when.nth(0)?;
+        let schedule = self.schedule(r, values)?;
+        let first_instant = schedule.nth(0)?;
         let keys: [&Param; 3] = [&AT, &FROM, &EVERY];
         let key = keys.into_iter().find(|key| self.gives(key))?;
-        if let Some(end) = self.duration.filter(|d| first.0 >= d.0) {
+        if let Some(end) = self.duration.filter(|d| first_instant.0 >= d.0) {
             let text = format!(
                 "the first value takes effect at {}, and the run is over at {end}",
-                Duration(first.0)
+                Duration(first_instant.0)
             );
             r.warn(self.entry.node.place_of(key), self.filled.key(key), text);
         }
-        Some(when)
+        Some(schedule)
     }
 
     fn schedule(&self, r: &mut Reader, values: &Values) -> Option<Schedule> {

@@ -109,18 +109,18 @@ impl<'f, 'd> Tables<'f, 'd> {
         keys.extend(self.taken(&fabrics::QUEUE, &link::QUEUE));
         let own = self.taken(&fabrics::HOST_QUEUE, &link::REVERSE_QUEUE);
         keys.push(own.unwrap_or_else(|| {
-            let at = self.at();
+            let place = self.at();
             let entry = |key: &str, value: &str| Entry {
                 key: key.into(),
-                key_at: at.clone(),
-                node: Node::text(value, at.clone()),
+                key_at: place.clone(),
+                node: Node::text(value, place.clone()),
             };
             let unlimited = vec![
                 entry("kind", drr::MODEL.name),
                 entry(drr::QUANTUM.name, "1500B"),
                 entry(BUFFER.name, "unlimited"),
             ];
-            self.entry(&link::REVERSE_QUEUE, Node::table(unlimited, at.clone()))
+            self.entry(&link::REVERSE_QUEUE, Node::table(unlimited, place.clone()))
         }));
         let name = format!("host{number}");
         self.fabric.links.push(Made {

@@ -50,12 +50,12 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
     let node = &entry.node;
     let filled = r.fill(node, &path, &RECORD, &[])?;
     let target = target(r, &filled, known);
-    let when = sampling(r, &filled);
-    let (target, when) = (target?, when?);
+    let sampling = sampling(r, &filled);
+    let (target, sampling) = (target?, sampling?);
     let names = filled.settings.get(&PROBES);
     let count = probes(r, &filled, known, &target, &names);
     // A distribution changes with each packet.
-    if when == Sampling::OnChange && names.iter().any(|name| name == SOJOURN_PERCENTILES.name) {
+    if sampling == Sampling::OnChange && names.iter().any(|name| name == SOJOURN_PERCENTILES.name) {
         let problem = format!(
             "the probe \"{}\" is sampled at an interval, not on change",
             SOJOURN_PERCENTILES.name
@@ -72,12 +72,12 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
             &names,
         );
     }
-    if let (Sampling::Every(every), Some(duration)) = (when, known.duration) {
+    if let (Sampling::Every(every), Some(duration)) = (sampling, known.duration) {
         let samples = (duration.0 / every.0.max(1)).saturating_mul(count);
         let rows = samples.saturating_mul(names.len().max(1) as u64);
-        if let Some((needs, most)) = too_much(rows, SAMPLE_BYTES) {
+        if let Some((needs, most_bytes)) = too_much(rows, SAMPLE_BYTES) {
             let problem = format!("with a sample every {every}, a run of {duration} makes {needs}");
-            let remedy = format!("sample less often, or fewer flows: at most {most} rows");
+            let remedy = format!("sample less often, or fewer flows: at most {most_bytes} rows");
             let problem = filled.problem("limit", &EVERY, problem, remedy);
             r.complain(problem.value(every.to_string()));
         }
@@ -86,7 +86,7 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
         name: entry.key.clone(),
         what: target,
         probes: names,
-        when,
+        when: sampling,
     })
 }
 
@@ -266,14 +266,14 @@ fn probes(r: &mut Reader, filled: &Filled, known: &Known, target: &Target, names
             let (near, mut remedy) = among(name, declared.into_iter(), "probes here");
             let mut inside = settings.models().into_iter().map(|s| s.model);
             let control = inside.find(|m| has_controls(m.family));
-            let with = control.map_or(String::new(), |m| format!(" with \"{}\"", m.name));
+            let with_control = control.map_or(String::new(), |m| format!(" with \"{}\"", m.name));
             let own = control.unwrap_or(model).name;
             if is_class(own) {
                 remedy = format!("name it in `probes` of the class {own}; {remedy}");
             }
             let name_shown = crate::error::shorten(name, 60);
             let problem = format!(
-                "the {} \"{}\"{with} has no probe \"{name_shown}\"",
+                "the {} \"{}\"{with_control} has no probe \"{name_shown}\"",
                 model.family, model.name
             );
             r.complain(

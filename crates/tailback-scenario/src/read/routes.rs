@@ -130,13 +130,13 @@ impl<'a> Routes<'a> {
 
     /// The hops between two nodes; `None` when there is no way or no such node.
     pub fn path(&mut self, from: &str, to: &str) -> Option<Vec<Hop>> {
-        let (from, mut at) = (*self.nodes.get(from)?, *self.nodes.get(to)?);
+        let (from, mut node) = (*self.nodes.get(from)?, *self.nodes.get(to)?);
         let ways = self.ways_from(from);
         let mut hops = vec![];
-        while at != from {
-            let (hop, before) = ways[at].by?;
+        while node != from {
+            let (hop, before) = ways[node].by?;
             hops.push(hop);
-            at = before;
+            node = before;
         }
         hops.reverse();
         Some(hops)

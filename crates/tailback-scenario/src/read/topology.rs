@@ -79,14 +79,14 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
         return unchanged();
     }
     let mut root = root.clone();
-    for (family, made) in tables.into_iter().filter(|(_, made)| !made.is_empty()) {
-        let given = root.get(family.name);
-        if given.is_some_and(|e| !matches!(e.node.tree, Tree::Table(_))) {
+    for (family, made_links) in tables.into_iter().filter(|(_, made_links)| !made_links.is_empty()) {
+        let written_family = root.get(family.name);
+        if written_family.is_some_and(|e| !matches!(e.node.tree, Tree::Table(_))) {
             // This table is complained about later.
             continue;
         }
-        let written = written_out(&node.at, given, made);
-        let at = given.map_or(At::Nowhere, |e| e.node.at.clone());
+        let written = written_out(&node.at, written_family, made_links);
+        let at = written_family.map_or(At::Nowhere, |e| e.node.at.clone());
         let table = Node::table(written, at);
         if let Tree::Table(entries) = &mut root.tree {
             match entries.iter_mut().find(|e| e.key == family.name) {
@@ -120,8 +120,8 @@ fn network(r: &mut Reader, node: &Node, filled: &Filled) -> Option<WrittenOut> {
         .filter(|e| e.key != "kind" && e.key != link::HOPS.name);
     let keys: Vec<Entry> = keys.cloned().collect();
     let hops = filled.settings.find_key(&link::HOPS);
-    let most = hops.unwrap_or(1) as usize;
-    if size(node).saturating_mul(most) > MOST_VALUES {
+    let hop_count = hops.unwrap_or(1) as usize;
+    if size(node).saturating_mul(hop_count) > MOST_VALUES {
         r.complain(Problem::new(
             "limit",
             node.at.clone(),
@@ -138,7 +138,7 @@ fn network(r: &mut Reader, node: &Node, filled: &Filled) -> Option<WrittenOut> {
         keys: keys.clone(),
     };
     let links: Vec<Made> = match hops {
-        Some(_) => (1..=most)
+        Some(_) => (1..=hop_count)
             .map(|i| made(format!("hop{i}"), format!("r{}", i - 1), format!("r{i}")))
             .collect(),
         None => vec![made("bottleneck".into(), "left".into(), "right".into())],

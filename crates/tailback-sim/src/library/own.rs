@@ -51,11 +51,14 @@ pub fn installed() -> Option<&'static Installed> {
 /// # Errors
 /// A row whose name is taken, a second crate, or a standard library that is already in use.
 pub fn install(of: OwnCrate, rows: fn(&mut Library)) -> Result<(), Refusal> {
-    if let Some(first) = INSTALLED.get() {
-        return match (first.of.name, first.of.source) == (of.name, of.source) {
+    if let Some(installed) = INSTALLED.get() {
+        return match (installed.of.name, installed.of.source) == (of.name, of.source) {
             true => Ok(()),
             false => Err(Refusal::new(
-                format!("{} cannot add its rows: {} has added its own", of.name, first.of.name),
+                format!(
+                    "{} cannot add its rows: {} has added its own",
+                    of.name, installed.of.name
+                ),
                 "put all rows in one crate",
             )),
         };

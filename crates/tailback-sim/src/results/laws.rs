@@ -178,17 +178,17 @@ fn offered(g: &GroupSpec, flows: &Table, spec: &Spec, library: &Library) -> Resu
         .into_iter()
         .enumerate()
         .filter(|(_, name)| **name == *g.name);
-    let (starts, sent) = (reals(flows, "start_s"), reals(flows, "sent_packets"));
+    let (starts, sent_packets) = (reals(flows, "start_s"), reals(flows, "sent_packets"));
     for (i, (row, _)) in rows.enumerate() {
         let rate = g.traffic.turn(&paced::RATE, i as u32).bits_per_second();
         let expected = rate * (spec.duration.seconds() - starts[row]) / (8.0 * sizes.mean());
         // A cycle of sizes, or of phases, may begin anywhere.
         let spread = f64::from(sizes.largest()) / sizes.mean();
         let most = DEVIATIONS * (expected * (variance + spread - 1.0)).sqrt() + 2.0 * spread;
-        if (sent[row] - expected).abs() > most {
+        if (sent_packets[row] - expected).abs() > most {
             return Err(format!(
                 "flows, row {row}: {} packets were sent where {expected:.1} are asked for",
-                sent[row]
+                sent_packets[row]
             ));
         }
     }

@@ -87,14 +87,17 @@ impl Sim {
     pub(super) fn may_meet_client(&mut self, id: usize, p: &WirePacket, t: Time) -> bool {
         const CLIENT: usize = Side::Destination as usize;
         let f = &self.flows.all[id];
-        let a = &self.apps.all[f.app as usize];
+        let application = &self.apps.all[f.app as usize];
         let data = !p.is_backward() && p.payload() > 0 && !p.is_control() && !p.flags().has(Flags::OPENS_OR_CLOSES);
         let quiet = data
             && u64::from(p.payload()) < f.coming.bytes_to(Side::Destination)
             && f.awaits[CLIENT] == NOTHING_AWAITED;
         // At one instant arrivals come before timers and wakes.
-        let until = a.armed.min(a.next_stop()).min(f.timers[Side::Source as usize]);
-        if !(quiet && a.alone && a.open == 1 && t <= until) {
+        let until = application
+            .armed
+            .min(application.next_stop())
+            .min(f.timers[Side::Source as usize]);
+        if !(quiet && application.alone && application.open == 1 && t <= until) {
             return false;
         }
         if f.timers[CLIENT] < t && !self.run_quiet_timers(id as u32, t) {

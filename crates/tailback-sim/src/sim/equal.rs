@@ -255,16 +255,16 @@ impl Sim {
             None => router.equal.within.get(&way.start).map_or(0, |w| w.from),
         };
         if router.equal.may_fail {
-            let last = usize::from(way.len) - 1;
-            let tail = self.net.routes[way.start as usize + last];
+            let last_hop = usize::from(way.len) - 1;
+            let tail = self.net.routes[way.start as usize + last_hop];
             if router.equal.goal_nodes[(entry & GOAL) as usize] == node {
                 if tail >= CHOICE {
                     return Next::End;
                 }
-                p.set_hop(last);
+                p.set_hop(last_hop);
                 return Next::Port(tail);
             }
-            if p.hop() + 1 >= last {
+            if p.hop() + 1 >= last_hop {
                 return Next::Lost;
             }
         }

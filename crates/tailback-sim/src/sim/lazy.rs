@@ -86,11 +86,11 @@ impl Sim {
 
     /// The event of a lazy port. Returns false if the port is not lazy.
     pub(super) fn on_lazy_service(&mut self, port: u32) -> bool {
-        let at = &mut self.net.ports[port as usize];
-        let Queue::Explicit(e) = &mut at.queue else {
+        let port_state = &mut self.net.ports[port as usize];
+        let Queue::Explicit(e) = &mut port_state.queue else {
             return false;
         };
-        if !at.lazy {
+        if !port_state.lazy {
             return false;
         }
         if e.armed == self.now {

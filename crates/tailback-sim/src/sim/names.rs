@@ -156,12 +156,12 @@ mod tests {
     fn parts_order_as_the_names_they_make() {
         let stems = ["flows.a.", "flows.a.9.access.m", "flows.a", "flows.b.", "z"].map(String::from);
         let mut ports = vec![];
-        for (stem, text) in stems.iter().enumerate() {
+        for (stem, stem_text) in stems.iter().enumerate() {
             let link = |private| LinkName {
                 stem: stem as u32,
                 private,
             };
-            let links = match text.ends_with('.') {
+            let links = match stem_text.ends_with('.') {
                 true => [9, 10, 100]
                     .iter()
                     .flat_map(|n| [PrivateEnd::Exit, PrivateEnd::Access].map(|end| link(Some((*n, end)))))

@@ -135,7 +135,7 @@ impl Sim {
             }
             self.net.ports[port as usize].wire.pop();
             let now = self.now;
-            let on = match next {
+            let onward = match next {
                 Some(next) => {
                     self.net.ports[port as usize].count_delivered(&p);
                     self.counters.hand_ahead();
@@ -145,7 +145,7 @@ impl Sim {
                 }
                 None => self.meet_ahead(port, p, arrives),
             };
-            if let Some((next, p)) = on {
+            if let Some((next, p)) = onward {
                 self.offer(next, p);
             }
             self.now = now;

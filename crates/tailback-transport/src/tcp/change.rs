@@ -46,16 +46,16 @@ impl ControlChange {
         }
         let before = Config::resolve_with(settings, own, controllers)?;
         let (controller, controller_settings) = resolve::congestion(congestion, controllers)?;
-        let after = Config {
+        let new_config = Config {
             controller,
             asked: Asked::of(controller, &controller_settings, &before.window),
             controller_settings,
             ..before.clone()
         };
         if before.ecn != EcnMode::Off && agreed(controller) != agreed(before.controller) {
-            return Err(disagree(&before, &after, controllers));
+            return Err(disagree(&before, &new_config, controllers));
         }
-        Ok(ControlChange(Arc::new(after)))
+        Ok(ControlChange(Arc::new(new_config)))
     }
 
     /// The congestion control, and its own parameters.
@@ -88,15 +88,15 @@ fn disagree(before: &Config, after: &Config, controllers: &[&'static Controller]
     let fits =
         |c: &&Controller| Settings::defaults(c.model).missing().is_none() && agreed(c) == agreed(before.controller);
     let names = controllers.iter().copied().filter(fits).map(|c| c.model.name);
-    let others: Vec<String> = names.filter(|n| *n != old).map(|n| format!("\"{n}\"")).collect();
-    let off = format!("give {} = \"off\" to these flows", ECN.name);
+    let other_names: Vec<String> = names.filter(|n| *n != old).map(|n| format!("\"{n}\"")).collect();
+    let ecn_remedy = format!("give {} = \"off\" to these flows", ECN.name);
     Refusal::new(
         format!(
             "\"{new}\" needs other ECN marks or echoes than \"{old}\", but a connection agrees on them when it opens"
         ),
-        match others.is_empty() {
-            true => off,
-            false => format!("{off}, or change to one of {}", others.join(", ")),
+        match other_names.is_empty() {
+            true => ecn_remedy,
+            false => format!("{ecn_remedy}, or change to one of {}", other_names.join(", ")),
         },
     )
 }

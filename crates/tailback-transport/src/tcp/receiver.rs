@@ -165,9 +165,9 @@ impl Receiver {
             .cfg
             .codepoint_if(agreed.is_ecn() && (self.cfg.ect_on_acks || by_counts));
         self.rule = Echoes::of(self.cfg.controller.facts.echo, agreed);
-        if let Some(a) = self.cfg.accurate.filter(|_| agreed == Agreed::Accurate) {
+        if let Some(accurate) = self.cfg.accurate.filter(|_| agreed == Agreed::Accurate) {
             let counts = &mut self.rare.get_or_insert_default().counts;
-            let counts = counts.get_or_insert_with(|| Box::new(Received::new(a.form, a.option)));
+            let counts = counts.get_or_insert_with(|| Box::new(Received::new(accurate.form, accurate.option)));
             // The sender of a one-way connection sends no option, so none of its segments shows that it supports the
             // option.
             if !self.cfg.two_way {

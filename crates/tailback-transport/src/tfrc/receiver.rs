@@ -118,14 +118,14 @@ impl Receiver {
             least_rto: self.cfg.least_rto.seconds(),
         };
         let rate = self.receive_rate();
-        let first = || {
+        let first_interval = || {
             if path.rtt > 0.0 {
                 1.0 / path.loss_event_rate(rate)
             } else {
                 1.0
             }
         };
-        self.history.lost(number, at, self.rtt, first)
+        self.history.lost(number, at, self.rtt, first_interval)
     }
 
     /// Payload received in the last round trip, bytes/s.
@@ -138,8 +138,8 @@ impl Receiver {
 
     /// Remove arrivals that are at least this old.
     fn forget(&mut self, age: Duration, now: Time) {
-        while let Some(&(at, bytes)) = self.arrivals.front()
-            && now.since(at) >= age
+        while let Some(&(arrival, bytes)) = self.arrivals.front()
+            && now.since(arrival) >= age
         {
             self.arrivals.pop_front();
             self.bytes -= u64::from(bytes);
@@ -186,12 +186,12 @@ impl Endpoint for Receiver {
     fn close(&mut self, _now: Time) {}
 
     fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
-        let (Some((sent, rtt)), true) = (s.timestamps, s.payload > 0) else {
+        let (Some((sent_at, rtt)), true) = (s.timestamps, s.payload > 0) else {
             return;
         };
         // A report that is due at this instant covers the packets before this one.
         self.report_if_due(now);
-        (self.sent, self.arrived, self.rtt) = (sent, now, Duration(rtt.0));
+        (self.sent, self.arrived, self.rtt) = (sent_at, now, Duration(rtt.0));
         self.news = true;
         let mut event = false;
         if self.place(s.seq, now) {

@@ -445,7 +445,7 @@ impl<P: Packet> QueueDiscipline<P> for DualPi2<P> {
             let waiting = ring.backlog().packets;
             let Some(mut p) = ring.pop() else { return Answer::Empty };
             self.sojourn[side as usize] = line.now.since(p.stamp()).seconds();
-            let alone = self.rings[1 - side as usize].get(0).is_none();
+            let is_alone = self.rings[1 - side as usize].get(0).is_none();
             let stays = self.backlog().bytes < self.config.min_backlog;
             let dropped = match side {
                 Half::L if linux => self.signal_l_as_linux(&mut p, (stays, step), line.now, out),
@@ -458,7 +458,7 @@ impl<P: Packet> QueueDiscipline<P> for DualPi2<P> {
             match dropped {
                 Some(why) => out.dropped(p, Place::Dequeued, why),
                 None => {
-                    self.charge(side, p.bytes(), alone);
+                    self.charge(side, p.bytes(), is_alone);
                     return Answer::Send(p);
                 }
             }

@@ -382,14 +382,14 @@ impl<P: Packet> Admission<P> for Sfb {
 
     fn left(&mut self, p: &P, how: Exit, _rest: Backlog, line: &Line) {
         // A packet that was refused later never received a time stamp here.
-        let came = match how {
+        let learned_at = match how {
             Exit::Dropped(Place::Arriving, _) => line.now,
             Exit::Served | Exit::Evicted(_) | Exit::Dropped(_, _) => p.stamp(),
         };
         let key = p.key(self.key);
-        self.active.take(key, came);
+        self.active.take(key, learned_at);
         if let Some(next) = &mut self.next {
-            next.take(key, came);
+            next.take(key, learned_at);
         }
     }
 

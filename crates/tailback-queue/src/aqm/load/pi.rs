@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn what_contradicts_itself_is_refused() {
-        for (with, says) in [
+        for (overrides, says) in [
             (vec![("a", "1e-5"), ("b", "2e-5")], "smaller than b"),
             (vec![("design_flows", "60")], "needs design_rtt"),
             (vec![("design_rtt", "100ms")], "needs design_flows"),
@@ -393,7 +393,7 @@ mod tests {
                 "computed from design_flows",
             ),
         ] {
-            let e = Pi::configured(&settings(&with), context()).unwrap_err();
+            let e = Pi::configured(&settings(&overrides), context()).unwrap_err();
             assert!(format!("{e:?}").contains(says), "{e:?}");
         }
     }

@@ -254,12 +254,12 @@ mod tests {
     fn above_the_band_it_climbs_by_a_quarter_and_then_by_a_step() {
         let mut b = held("11.01 packets", &[("max_probability", "0.01")]);
         let published = [0.0125, 0.015625, 0.01953, 0.02441, 0.03052, 0.03815, 0.04768];
-        let seen = periods(&mut b, 60);
-        for (x, y) in seen.iter().zip(published) {
+        let max_probabilities = periods(&mut b, 60);
+        for (x, y) in max_probabilities.iter().zip(published) {
             assert!((x - y).abs() < 6e-6, "{x} for {y}");
         }
-        assert!((seen[7] - seen[6] - 0.01).abs() < 1e-12);
-        assert_eq!(seen[59], 0.5, "and no further");
+        assert!((max_probabilities[7] - max_probabilities[6] - 0.01).abs() < 1e-12);
+        assert_eq!(max_probabilities[59], 0.5, "and no further");
     }
 
     #[test]
@@ -275,14 +275,14 @@ mod tests {
     #[test]
     fn by_arrivals_it_moves_later_than_a_period_after_the_last_move() {
         let mut b = held("12 packets", &[("clock", "arrival")]);
-        let mut at = |ms: u64| {
+        let mut run_to = |ms: u64| {
             b.until(Time::ZERO + Duration::from_millis(ms));
             b.arrive(TestPacket::new(ms, 0, 500));
             b.serve();
             (b.probe("max_probability", 0) * 1000.0).round()
         };
         assert_eq!(
-            [500, 700, 1000, 1200, 1300].map(&mut at),
+            [500, 700, 1000, 1200, 1300].map(&mut run_to),
             [100.0, 110.0, 110.0, 110.0, 120.0]
         );
     }

@@ -56,13 +56,13 @@ impl<P: Packet> DropPolicy<P> for RandomDiscard {
             u128::from(length) * u128::from(n) > u128::from(store.limit())
         };
         let above = (0..store.queues()).filter(is_above).count();
-        let drawn = match above {
+        let drawn_queue = match above {
             0 => Some(newcomer).filter(|q| store.packets(*q) > 0),
             _ => (0..store.queues())
                 .filter(is_above)
                 .nth(self.stream.below(above as u64) as usize),
         };
-        drawn.map(|q| Eviction::one(q, End::Front))
+        drawn_queue.map(|q| Eviction::one(q, End::Front))
     }
 }
 

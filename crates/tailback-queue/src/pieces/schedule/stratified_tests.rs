@@ -90,15 +90,15 @@ fn shares_follow_the_weights() {
             });
         }
     }
-    let mut sent = [0.0; 5];
+    let mut sent_bytes = [0.0; 5];
     for _ in 0..80_000 {
         if let Some(p) = b.take() {
-            sent[p.flow as usize] += f64::from(p.bytes);
+            sent_bytes[p.flow as usize] += f64::from(p.bytes);
         }
     }
-    let all: f64 = sent.iter().sum::<f64>() / weights.iter().sum::<f64>();
-    for (bytes, weight) in sent.iter().zip(weights) {
-        assert!((bytes / weight / all - 1.0).abs() < 2e-3, "{sent:?}");
+    let all: f64 = sent_bytes.iter().sum::<f64>() / weights.iter().sum::<f64>();
+    for (bytes, weight) in sent_bytes.iter().zip(weights) {
+        assert!((bytes / weight / all - 1.0).abs() < 2e-3, "{sent_bytes:?}");
     }
 }
 

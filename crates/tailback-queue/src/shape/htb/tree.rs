@@ -94,16 +94,16 @@ impl<P: Packet> Classes<P> {
         made: impl Fn(usize, &TreeClass) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>,
     ) -> Result<Classes<P>, Refusal> {
         let (mut leaves, mut leaf_of_class) = (vec![], vec![None; tree.classes.len()]);
-        for (c, class) in tree
+        for (class_index, class) in tree
             .classes
             .iter()
             .enumerate()
             .filter(|(_, class)| class.queue.is_some())
         {
-            leaf_of_class[c] = Some(leaves.len());
+            leaf_of_class[class_index] = Some(leaves.len());
             leaves.push(Leaf {
-                class: c,
-                queue: made(c, class)?,
+                class: class_index,
+                queue: made(class_index, class)?,
                 left: [0; PRIORITIES],
                 last: None,
                 is_told: true,
@@ -285,8 +285,8 @@ impl<P: Packet> Classes<P> {
             *self.turn_of(parent, (level, prio)) = class + 1;
         }
         let mut next_class = Some(class);
-        while let Some(c) = next_class {
-            let (declared, state) = (&self.tree.classes[c], &mut self.states[c]);
+        while let Some(class_index) = next_class {
+            let (declared, state) = (&self.tree.classes[class_index], &mut self.states[class_index]);
             if declared.level >= level {
                 state.own.charge(length);
                 state.own.owe_at_most(declared.rate, LONGEST_DEBT);

@@ -55,8 +55,8 @@ pub fn of_use(
     if !around.whole || groups.is_empty() && sessions.is_empty() && workloads.is_empty() {
         return;
     }
-    for (number, link) in around.links.iter().enumerate().filter(|(number, _)| !used[*number]) {
-        let (why, remedy) = match equal.contains(&number) {
+    for (index, link) in around.links.iter().enumerate().filter(|(index, _)| !used[*index]) {
+        let (why, remedy) = match equal.contains(&index) {
             true => (
                 "of several equal paths, all packets take the same one",
                 "add paths = \"flow\" or \"packet\" to share equal paths, name its ends in a group of flows, or leave \
@@ -195,12 +195,12 @@ fn shut_from(d: &DirectionSpec, end: Time) -> Option<Time> {
         }
         return (low < end.0).then_some(Time(low));
     }
-    let last = d
+    let last_change = d
         .changes
         .iter()
         .filter_map(|c| last_rate(c, end))
         .max_by_key(|(at, _)| *at)?;
-    (last.1 == Some(BitRate(0))).then_some(last.0)
+    (last_change.1 == Some(BitRate(0))).then_some(last_change.0)
 }
 
 /// A change that sets more rates than this is not followed to its end.

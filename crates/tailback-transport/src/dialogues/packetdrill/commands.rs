@@ -82,11 +82,11 @@ impl Shell<'_> {
         else {
             return false;
         };
-        let found = [FILES, MODULES].iter().any(|folder| target.starts_with(folder));
-        if found {
+        let is_known = [FILES, MODULES].iter().any(|folder| target.starts_with(folder));
+        if is_known {
             self.pass(self.rest.len() - target.len());
         }
-        found
+        is_known
     }
 
     /// `> /dev/null`, `2>&1`, `&> /dev/null`.
@@ -115,11 +115,11 @@ impl Shell<'_> {
     fn word(&mut self) -> Result<String, Fault> {
         let mut word = String::new();
         let (begin, line) = (self.rest, self.line);
-        while let Some(c) = self.rest.chars().next() {
-            match c {
+        while let Some(character) = self.rest.chars().next() {
+            match character {
                 ' ' | '\t' | '\r' | '\n' | ';' => break,
                 '&' if self.rest.starts_with("&&") => break,
-                '"' | '\'' => word.push_str(&self.quoted(c)?),
+                '"' | '\'' => word.push_str(&self.quoted(character)?),
                 '$' => word.push_str(&self.made()?),
                 '\\' if self.rest.len() > 1 && !self.rest.starts_with("\\\n") && !self.rest.starts_with("\\\r") => {
                     self.pass(1);
@@ -129,12 +129,12 @@ impl Shell<'_> {
                 }
                 '\\' => break,
                 '|' | '&' | '<' | '>' | '(' | ')' | '{' | '*' | '?' | '`' => {
-                    let what = format!("commands are read as settings and not run, so there is no `{c}`");
+                    let what = format!("commands are read as settings and not run, so there is no `{character}`");
                     return Err(Fault::new(line, first_word(begin), what));
                 }
-                c => {
-                    word.push(c);
-                    self.pass(c.len_utf8());
+                character => {
+                    word.push(character);
+                    self.pass(character.len_utf8());
                 }
             }
         }

@@ -93,16 +93,19 @@ impl<'n, 'a> Playing<'n, 'a> {
     /// # Errors
     /// The step fails, or cannot be done.
     pub fn step(&mut self, step: &DialogueStep) -> Result<(), Broken> {
-        let at = match step.when {
+        let due = match step.when {
             Clock::At(at) => self.net.zero + Duration(at),
             Clock::After(passed) => self.net.now + Duration(passed),
         };
-        self.net.run(at).and_then(|()| self.act(step)).map_err(|got| Broken {
-            line: step.line,
-            at: self.net.now.since(self.net.zero),
-            step: step.text.clone(),
-            got,
-        })
+        self.net
+            .run(due)
+            .and_then(|()| self.act(step))
+            .map_err(|failure| Broken {
+                line: step.line,
+                at: self.net.now.since(self.net.zero),
+                step: step.text.clone(),
+                got: failure,
+            })
     }
 
     fn act(&mut self, step: &DialogueStep) -> Result<(), String> {
@@ -210,14 +213,14 @@ impl<'n, 'a> Playing<'n, 'a> {
     fn ack(&mut self, who: Who, ack: &GivenAck) -> Result<(), String> {
         let acked = ack.acked / PAYLOAD;
         let copies = |n: u64| {
-            let of = move |s: &&Sent| is_data(&s.segment) && number(&s.segment) == n;
+            let is_copy = move |s: &&Sent| is_data(&s.segment) && number(&s.segment) == n;
             let mut copies = self
                 .net
                 .sent
                 .iter()
                 .filter(|(w, _)| *w == who)
                 .map(|(_, s)| s)
-                .filter(of);
+                .filter(is_copy);
             let copy = if ack.again { copies.next_back() } else { copies.next() };
             copy.map(|s| s.segment.timestamps.map(|(value, _)| value))
         };
@@ -344,23 +347,23 @@ impl<'n, 'a> Playing<'n, 'a> {
     }
 
     fn check(&self, who: Who, check: &StateCheck) -> Result<(), String> {
-        let (found, wanted) = (self.evaluate(who, &check.left)?, self.evaluate(who, &check.value)?);
+        let (measured, expected) = (self.evaluate(who, &check.left)?, self.evaluate(who, &check.value)?);
         let tolerance = check.tolerance.as_ref().map_or(Ok(0.0), |t| self.evaluate(who, t))?;
-        let allowed = tolerance + ROUNDING * wanted.abs().max(1.0);
-        let (low, high) = (wanted - allowed, wanted + allowed);
-        let equal = (low <= found && found <= high) || found == wanted;
+        let allowed = tolerance + ROUNDING * expected.abs().max(1.0);
+        let (low, high) = (expected - allowed, expected + allowed);
+        let equal = (low <= measured && measured <= high) || measured == expected;
         let is_as_stated = match check.operator {
             "=" => equal,
             "!=" => !equal,
-            "<" => found < low,
-            "<=" => found <= high,
-            ">" => found > high,
-            _ => found >= low,
+            "<" => measured < low,
+            "<=" => measured <= high,
+            ">" => measured > high,
+            _ => measured >= low,
         };
         holds(is_as_stated, || {
-            let mut text = format!("{} is {found}", check.left.names().join(", "));
+            let mut text = format!("{} is {measured}", check.left.names().join(", "));
             if !check.value.names().is_empty() {
-                let _ = write!(text, ", and {} is {wanted}", check.value.names().join(", "));
+                let _ = write!(text, ", and {} is {expected}", check.value.names().join(", "));
             }
             text
         })

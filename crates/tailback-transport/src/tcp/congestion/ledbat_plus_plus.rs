@@ -181,21 +181,21 @@ impl Ledbat {
 
     /// Begin or end a slowdown if it is due. Returns true while the slowdown keeps the window at two segments.
     fn is_held(&mut self, a: &AckEvent<'_>) -> bool {
-        let least = self.least_window();
+        let least_window = self.least_window();
         match self.slowdown {
             Slowdown::At(due) if a.now >= due && a.phase == Phase::Open => {
-                self.window.ssthresh = self.window.cwnd.max(least);
+                self.window.ssthresh = self.window.cwnd.max(least_window);
                 let until = a.now + self.rounds(SLOW_ROUNDS);
                 self.slowdown = Slowdown::Held { began: a.now, until };
             }
             Slowdown::Held { began, until } if a.now >= until => self.slowdown = Slowdown::Rising { began },
             _ => self.end_slowdown(a.now),
         }
-        let held = matches!(self.slowdown, Slowdown::Held { .. });
-        if held {
-            self.window.cwnd = self.window.cwnd.min(least);
+        let is_held = matches!(self.slowdown, Slowdown::Held { .. });
+        if is_held {
+            self.window.cwnd = self.window.cwnd.min(least_window);
         }
-        held
+        is_held
     }
 
     /// End the slowdown if the window has returned to the threshold, or if a loss has set the threshold to the window.

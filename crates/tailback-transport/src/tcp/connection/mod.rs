@@ -292,7 +292,7 @@ impl ConnectionEnd {
     /// The SYN, with the flags that this state requires.
     fn syn(&mut self, mut s: Segment) -> Segment {
         if let State::SynReceived { ecn } = self.state {
-            let again = s.flags.has(Flags::RETRANSMISSION);
+            let is_repeat = s.flags.has(Flags::RETRANSMISSION);
             let asked = ecn;
             let ecn = self.sender.answers_with(ecn);
             if asked != ecn {
@@ -300,11 +300,11 @@ impl ConnectionEnd {
             }
             s.flags = self.receiver.syn_ack_flags(ecn);
             s.ecn = self.cfg.codepoint_if(ecn.is_ecn() && self.cfg.ect_on_handshake);
-            if again {
+            if is_repeat {
                 s.flags = s.flags.with(Flags::RETRANSMISSION);
             }
             self.receiver
-                .acknowledge_syn_on(&mut s, ecn == Agreed::Accurate && !again);
+                .acknowledge_syn_on(&mut s, ecn == Agreed::Accurate && !is_repeat);
         }
         s
     }

@@ -196,11 +196,11 @@ impl ControlBlock {
     /// network, as recovery estimates it.
     pub fn timed_out(&mut self, pipe: u64, now: Time) {
         // After going back to the first segment, nothing counts as in the network.
-        let left = match self.cfg.window.after_timeout {
+        let window_left = match self.cfg.window.after_timeout {
             AfterTimeout::Halve => pipe,
             AfterTimeout::SlowStart => 0,
         };
-        self.expired(pipe, left, false, now);
+        self.expired(pipe, window_left, false, now);
         match self.cfg.window.after_timeout {
             AfterTimeout::Halve => self.resend_first(),
             AfterTimeout::SlowStart => {

@@ -82,11 +82,14 @@ fn a_high_probability_rises_slowly() {
 
 #[test]
 fn a_spike_adds_only_with_the_option_and_above_a_quarter_of_a_second() {
-    for (option, d, more) in [("false", 0.3, 0.0), ("true", 0.3, 0.02), ("true", 0.25, 0.0)] {
-        let mut pie = standing(0.05, d, &[("spike", option)]);
-        pie.update(d);
-        let law = 0.125 * (d - 0.015) / 2.0;
-        assert!((pie.probability - 0.05 - law - more).abs() < 1e-12, "{option} {d}");
+    for (option, delay_s, more) in [("false", 0.3, 0.0), ("true", 0.3, 0.02), ("true", 0.25, 0.0)] {
+        let mut pie = standing(0.05, delay_s, &[("spike", option)]);
+        pie.update(delay_s);
+        let law = 0.125 * (delay_s - 0.015) / 2.0;
+        assert!(
+            (pie.probability - 0.05 - law - more).abs() < 1e-12,
+            "{option} {delay_s}"
+        );
     }
 }
 

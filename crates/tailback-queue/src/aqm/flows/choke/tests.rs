@@ -192,13 +192,13 @@ fn before_several_queues_it_draws_from_all() {
 
 #[test]
 fn what_contradicts_itself_is_refused() {
-    for (with, says) in [
+    for (overrides, says) in [
         (&[("draw", "front"), ("draws", "2")][..], "draws and draw"),
         (&[("draw", "back"), ("regions", "2")], "regions and draw"),
         (&[("draws", "3"), ("regions", "2")], "draws and regions"),
         (&[("min_threshold", "90 packets")], "above max_threshold"),
     ] {
-        let e = Choke::configured(&settings(with), context()).unwrap_err();
+        let e = Choke::configured(&settings(overrides), context()).unwrap_err();
         assert!(e.problem.contains(says) && !e.remedy.is_empty(), "{e}");
     }
 }

@@ -157,20 +157,20 @@ fn the_penalty_needs_certainty() {
 /// (1 - (1 - 1/bins)^m)^levels of the other flows share all their bins with m unresponsive ones.
 #[test]
 fn misclassified_flows_are_as_many_as_the_bloom_filter_says() {
-    for (levels, bins, m) in [(8, 16, 20), (2, 23, 5), (2, 23, 1)] {
+    for (levels, bins, flows) in [(8, 16, 20), (2, 23, 5), (2, 23, 1)] {
         let (l, n) = (levels.to_string(), bins.to_string());
         let mut b = bench(&[("levels", &l), ("bins", &n)]);
         let mut hit = 0.0;
-        let (salts, others) = (200, 500);
+        let (salts, other_flows) = (200, 500);
         for salt in 0..salts {
             b.queue.admission.active.salt = mix(salt);
-            let guilty: Vec<usize> = (0..m).flat_map(|f| bins_of(&mut b, f)).collect();
+            let guilty: Vec<usize> = (0..flows).flat_map(|f| bins_of(&mut b, f)).collect();
             let all = |b: &mut Sfbs, f: u32| bins_of(b, f).iter().all(|bin| guilty.contains(bin));
-            hit += (m..m + others).filter(|f| all(&mut b, *f)).count() as f64;
+            hit += (flows..flows + other_flows).filter(|f| all(&mut b, *f)).count() as f64;
         }
-        let share = hit / (salts as f64 * f64::from(others));
+        let share = hit / (salts as f64 * f64::from(other_flows));
         let expected = libm::pow(
-            1.0 - libm::pow(1.0 - 1.0 / f64::from(bins), f64::from(m)),
+            1.0 - libm::pow(1.0 - 1.0 / f64::from(bins), f64::from(flows)),
             f64::from(levels),
         );
         assert!((share / expected - 1.0).abs() < 0.15, "{share} for {expected}");
@@ -298,12 +298,12 @@ fn what_is_not_capable_is_dropped_and_a_full_buffer_drops_all() {
 
 #[test]
 fn what_contradicts_itself_is_refused() {
-    for (with, says) in [
+    for (overrides, says) in [
         (&[("bin_target", "30")][..], "bin_max (25) is below"),
         (&[("rehash", "10s")], "longer than rehash"),
         (&[("rehash", "0s"), ("warmup", "1s")], "never changes"),
     ] {
-        let e = Sfb::configured(&settings(with), context()).unwrap_err();
+        let e = Sfb::configured(&settings(overrides), context()).unwrap_err();
         assert!(e.problem.contains(says) && !e.remedy.is_empty(), "{e}");
     }
 }

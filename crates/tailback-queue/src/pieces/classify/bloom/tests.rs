@@ -235,13 +235,13 @@ fn no_overtaking(rules: MoveRules, live: bool, seed: u64) -> u64 {
         ..config(3, 7, rules)
     };
     let mut b = bench(8, hectic);
-    let mut last: HashMap<u32, u64> = HashMap::new();
+    let mut last_ids: HashMap<u32, u64> = HashMap::new();
     for id in 1..6000 {
         match rng.below(8) {
             0 => b.pass(Duration(rng.below(3_000_000))),
             1..=3 => {
                 if let Some(p) = b.take() {
-                    let before = last.insert(p.flow, p.id);
+                    let before = last_ids.insert(p.flow, p.id);
                     assert!(before.is_none_or(|x| x < p.id), "{p:?} after {before:?}");
                 }
             }

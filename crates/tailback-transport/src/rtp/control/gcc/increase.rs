@@ -122,8 +122,8 @@ impl Increase {
     }
 
     fn grow(&mut self, arrived: f64, srtt: Option<f64>, now: Time) {
-        let most = MOST_OF_ARRIVED * arrived;
-        if self.rate >= most {
+        let most_rate = MOST_OF_ARRIVED * arrived;
+        if self.rate >= most_rate {
             self.changed = Some(now);
             return;
         }
@@ -138,7 +138,7 @@ impl Increase {
         } else {
             (libm::pow(self.growth, time.min(1.0)) - 1.0) * self.rate
         };
-        self.set((self.rate + step.max(LEAST_STEP)).min(most), now);
+        self.set((self.rate + step.max(LEAST_STEP)).min(most_rate), now);
     }
 
     /// The mean size of the packets of a frame, bits.

@@ -165,12 +165,12 @@ mod tests {
             let mut t = Trendline::new();
             t.count = count;
             for n in 0..3 {
-                let d = Difference {
+                let difference = Difference {
                     sent: 20.0,
                     arrived: 21.0,
                     at: 0.0,
                 };
-                t.judge(slope + 1e-6 * f64::from(n), &d);
+                t.judge(slope + 1e-6 * f64::from(n), &difference);
             }
             t.usage()
         };

@@ -84,14 +84,14 @@ impl Hand {
             rtt: Some(interval),
             application_limited: false,
         };
-        let mut a = AckEvent {
+        let mut ack = AckEvent {
             now: self.now(),
             ..acked(SEGMENT)
         };
-        change(&mut sample, &mut a);
+        change(&mut sample, &mut ack);
         self.q.on_ack(&AckEvent {
             rate: Some(&sample),
-            ..a
+            ..ack
         });
     }
 
@@ -259,13 +259,13 @@ fn a_probe_s_rate_lasts_for_two_cycles() {
     let mut h = Hand::settle();
     h.until(State::Up, 1.0);
     h.round(1.2);
-    let found = h.q.path.max_bw();
-    assert!((found / 1.2e6 - 1.0).abs() < 1e-9);
+    let max_bw = h.q.path.max_bw();
+    assert!((max_bw / 1.2e6 - 1.0).abs() < 1e-9);
     h.until(State::Cruise, 1.0);
     for _ in 0..30 {
         h.round(1.0);
     }
-    assert_eq!(h.q.path.max_bw(), found, "30 rounds later");
+    assert_eq!(h.q.path.max_bw(), max_bw, "30 rounds later");
     h.until(State::Down, 1.0);
     h.until(State::Cruise, 1.0);
     h.until(State::Down, 1.0);
@@ -346,8 +346,8 @@ fn a_round_with_a_loss_lowers_the_short_term() {
 /// or less, do not end Startup. Without SACK any loss ends Startup.
 #[test]
 fn startup_ends_by_loss() {
-    let run = |values: &[(&str, &str)], ranges: u32, lost: u64, limited: bool| {
-        let mut h = Hand::with(values);
+    let run = |overrides: &[(&str, &str)], ranges: u32, lost: u64, limited: bool| {
+        let mut h = Hand::with(overrides);
         h.out = 200;
         h.round(0.2);
         h.round(0.4);

@@ -86,13 +86,13 @@ fn drain_has_no_limit() {
 /// The filter of the rate advances only if the present cycle has a sample.
 #[test]
 fn an_empty_cycle_forgets_nothing() {
-    for (form, left) in [("draft", 0.5e6), ("linux", 1e6)] {
+    for (form, bw_left) in [("draft", 0.5e6), ("linux", 1e6)] {
         let mut h = settled(form);
         for _ in 0..3 {
             h.q.path.advance(h.q.form);
         }
         h.ack(1.0, 0.5, 40.0, |_, _| {});
-        assert!((h.q.path.max_bw() / left - 1.0).abs() < 1e-9, "{form}");
+        assert!((h.q.path.max_bw() / bw_left - 1.0).abs() < 1e-9, "{form}");
     }
 }
 
