@@ -304,14 +304,14 @@ impl<W: Write> LinkTap<W> {
         if let Some((bytes, length)) = real_frame {
             put_packet(&mut self.block, at.now, &bytes, length);
         } else {
-            let named = Named {
+            let named_packet = Named {
                 flow: id.flow.0,
                 backward: id.backward,
                 size: at.bytes(),
                 dscp: at.dscp(),
                 request: at.is_request(),
             };
-            let made_up = frame(&at.segment(), &named);
+            let made_up = frame(&at.segment(), &named_packet);
             let contents = match &self.source {
                 Some(BytesFrom::Datagrams(contents)) => contents(id.sequence),
                 _ => None,

@@ -199,11 +199,11 @@ pub fn at<'a>(document: &'a ScenarioTable, path: &[&str]) -> Option<&'a Value> {
 /// The table under a key. A model that is given by its name becomes a table with this kind; anything else becomes
 /// empty.
 pub fn table_in<'a>(table: &'a mut ScenarioTable, key: &str) -> &'a mut ScenarioTable {
-    let value = table.entry(key).or_insert_with(|| json!({}));
-    match value {
+    let inner = table.entry(key).or_insert_with(|| json!({}));
+    match inner {
         Value::Object(_) => {}
-        Value::String(kind) => *value = json!({KIND: kind}),
-        _ => *value = json!({}),
+        Value::String(kind) => *inner = json!({KIND: kind}),
+        _ => *inner = json!({}),
     }
-    value.as_object_mut().expect("it was made a table")
+    inner.as_object_mut().expect("it was made a table")
 }

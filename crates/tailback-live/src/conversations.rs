@@ -143,7 +143,7 @@ impl Learned {
     /// Remove conversations that have been silent for too long, and addresses that no other conversation uses.
     fn forget(&mut self, now: Time) {
         let (users, free) = (&mut self.users, &mut self.free);
-        let before = self.known.len();
+        let known_before = self.known.len();
         self.known.retain(|tuple, k| {
             let keep = !k.is_old(tuple.protocol, now);
             if !keep {
@@ -155,7 +155,7 @@ impl Learned {
             }
             keep
         });
-        if self.known.len() < before {
+        if self.known.len() < known_before {
             let ends = self.known.keys().flat_map(|t| [t.source, t.destination]);
             let here: std::collections::HashSet<IpAddr> = ends.collect();
             self.hosts.retain(|a, _| here.contains(a));

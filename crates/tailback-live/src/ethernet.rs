@@ -196,14 +196,20 @@ mod tests {
     fn tcp(six: bool, payload: usize) -> (Vec<u8>, u16) {
         let link = PacketBuilder::ethernet2([1; 6], [2; 6]);
         let mut frame = vec![];
-        let data: Vec<u8> = (0..payload).map(|i| (i * 7 % 251) as u8).collect();
+        let payload_bytes: Vec<u8> = (0..payload).map(|i| (i * 7 % 251) as u8).collect();
         let builder = if six {
             link.ipv6([1; 16], [2; 16], 64).tcp(40_000, 80, u32::MAX - 1000, 500)
         } else {
             link.ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
                 .tcp(40_000, 80, u32::MAX - 1000, 500)
         };
-        builder.ack(77).psh().fin().cwr().write(&mut frame, &data).unwrap();
+        builder
+            .ack(77)
+            .psh()
+            .fin()
+            .cwr()
+            .write(&mut frame, &payload_bytes)
+            .unwrap();
         (frame, if six { 54 } else { 34 })
     }
 

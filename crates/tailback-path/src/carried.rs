@@ -43,14 +43,14 @@ impl<D: Clone> OnTheWay<D> {
     }
 
     fn arrive(&mut self, number: u64) -> Option<D> {
-        let data = self.data.get(&number).cloned()?;
+        let datagram = self.data.get(&number).cloned()?;
         self.arrived.push_back(number);
         if self.arrived.len() > STACK_KEPT
             && let Some(oldest) = self.arrived.pop_front()
         {
             self.data.remove(&oldest);
         }
-        Some(data)
+        Some(datagram)
     }
 }
 

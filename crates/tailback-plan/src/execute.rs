@@ -225,7 +225,7 @@ impl Plan {
 
     fn one(&self, i: usize, shared: &WorkState) -> (RunTables, RunReport) {
         let (r, work) = (&self.runs[i], &shared.work);
-        let before = thread_cpu_seconds();
+        let cpu_before_s = thread_cpu_seconds();
         let done = std::cell::Cell::new(0u64);
         let progress = |share: f64| {
             let hundredths = (share * 100.0) as u64;
@@ -263,7 +263,7 @@ impl Plan {
         work.fetch_add(100 - done.get(), Ordering::Relaxed);
         let engine = outcome.as_ref().map(|o: &Outcome| o.engine).unwrap_or_default();
         let cost = RunReport {
-            cpu_s: thread_cpu_seconds() - before,
+            cpu_s: thread_cpu_seconds() - cpu_before_s,
             packet_hops: engine.packet_hops,
             events: engine.events,
         };

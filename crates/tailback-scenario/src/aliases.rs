@@ -95,10 +95,13 @@ tcp = { congestion = CONTROL }
 
     #[test]
     fn another_programs_name_is_the_same_scenario() {
-        let own = load("\"fq-codel\"", "\"cubic\"", &[]).unwrap();
+        let canonical = load("\"fq-codel\"", "\"cubic\"", &[]).unwrap();
         for (queue, control) in [("\"fq_codel\"", "\"TcpCubic\""), ("\"FqCoDelQueueDisc\"", "\"cubic\"")] {
             let loaded = load(queue, control, &[]).unwrap();
-            assert_eq!((&loaded.digest, &loaded.document), (&own.digest, &own.document));
+            assert_eq!(
+                (&loaded.digest, &loaded.document),
+                (&canonical.digest, &canonical.document)
+            );
             assert!(
                 loaded.toml.contains("fq-codel") && !loaded.toml.contains(queue),
                 "{}",
@@ -110,7 +113,7 @@ tcp = { congestion = CONTROL }
             "\"reno\"",
             &["topology.queue=fq_codel", "flows.a.tcp.congestion=TcpCubic"],
         );
-        assert_eq!(set.unwrap().digest, own.digest);
+        assert_eq!(set.unwrap().digest, canonical.digest);
         let kind = load(
             "{ kind = \"droptail\" }",
             "\"cubic\"",

@@ -34,7 +34,7 @@ pub fn model(m: &Model) -> Value {
         .iter()
         .map(|p| json!({ "name": p.name, "unit": p.unit, "doc": p.doc, "per": p.per }))
         .collect();
-    let mut data = json!({
+    let mut described_model = json!({
         "name": m.name,
         "family": m.family,
         "title": m.title,
@@ -46,14 +46,14 @@ pub fn model(m: &Model) -> Value {
         "profiles": m.profiles().iter().map(profile).collect::<Vec<_>>(),
     });
     if m.family == "queue" {
-        data["marks"] = json!(marks(m));
+        described_model["marks"] = json!(marks(m));
         for (name, value) in linux::of_queue(m.name) {
-            data[name] = value;
+            described_model[name] = value;
         }
     } else if m.family == classes::FAMILY {
-        data["linux"] = linux::described(&classes::LINUX);
+        described_model["linux"] = linux::described(&classes::LINUX);
     }
-    data
+    described_model
 }
 
 /// The values that a parameter takes. `list` is null if a list is not allowed, and `any` if it may have any length.

@@ -154,19 +154,19 @@ impl Measures {
 
     /// A rate as a share of a line's.
     fn share(&self, path: &str, owner: &Owner, x: f64, name: &str) -> Result<(String, String), Refusal> {
-        let own = match owner {
+        let own_direction = match owner {
             Owner::Line { name, reverse } if !is_key(path, &[link::RATE.name, link::REVERSE_RATE.name]) => {
                 direction(name, *reverse)
             }
             _ => String::new(),
         };
         let first = self.rates.keys().next().map_or("NAME", String::as_str);
-        let direction_name = match (name, own.as_str()) {
+        let direction_name = match (name, own_direction.as_str()) {
             ("", "") => {
                 let problem = "the share does not name the link whose rate it refers to";
                 return Err(Refusal::new(problem, format!("write \"95 % of {first}\"")));
             }
-            ("", own) => own,
+            ("", own_direction) => own_direction,
             (name, _) => name,
         };
         let Some(rate) = self.rates.get(direction_name) else {

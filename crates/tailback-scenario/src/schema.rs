@@ -71,7 +71,7 @@ fn sessions() -> Value {
     schema["required"] = json!(["kind"]);
     let kinds = catalogue().family("session");
     let names: Vec<&str> = kinds.iter().map(|m| m.name).collect();
-    let own = kinds
+    let session_params = kinds
         .iter()
         .flat_map(|m| m.params)
         .map(|p| (p.name.to_string(), param(p)));
@@ -88,7 +88,7 @@ fn sessions() -> Value {
             "kind".into(),
             json!({ "enum": names, "description": "The kind of session." }),
         );
-        for (name, value) in own.chain(transports) {
+        for (name, value) in session_params.chain(transports) {
             match properties.get_mut(&name) {
                 Some(other) => *other = json!({ "anyOf": [other.clone(), value] }),
                 None => drop(properties.insert(name, value)),

@@ -336,12 +336,12 @@ impl<T> Remembers for FlowTable<T> {
 
 /// The value of a probe for a stage with a table of flows.
 pub fn remembered(table: &dyn Remembers, probe: EdgeProbe, now: Time) -> f64 {
-    let held = table.held();
+    let table_counts = table.held();
     match probe {
         EdgeProbe::Flows => table.live(now) as f64,
-        EdgeProbe::MostFlows => held.most as f64,
-        EdgeProbe::RefusedFlows => held.refused as f64,
-        EdgeProbe::EntryBytes => held.entry_bytes as f64,
+        EdgeProbe::MostFlows => table_counts.most as f64,
+        EdgeProbe::RefusedFlows => table_counts.refused as f64,
+        EdgeProbe::EntryBytes => table_counts.entry_bytes as f64,
         _ => f64::NAN,
     }
 }

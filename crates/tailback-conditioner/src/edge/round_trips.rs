@@ -76,13 +76,13 @@ impl RoundTrips {
     /// Set the propagation delays of a flow's path: of the whole path, and between its hosts and this edge. Both delays
     /// are for both directions together. Returns whether the smallest round trip of this edge has changed.
     pub fn path(&mut self, aggregate: u64, round_trip: Duration, outside: Duration) -> bool {
-        let before = self.own_least();
+        let least_before = self.own_least();
         let a = self.aggregates.entry(aggregate).or_default();
         a.outside = outside.seconds();
         if self.source == Source::Oracle {
             a.smoothed = Some(round_trip.seconds());
         }
-        self.own_least() != before
+        self.own_least() != least_before
     }
 
     #[cfg(test)]

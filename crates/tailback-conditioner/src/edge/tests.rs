@@ -442,12 +442,12 @@ fn a_sender_is_told_of_its_marks() {
                 flow: i % 7,
                 ..Plain::new(1000, Dscp(0))
             };
-            let before = out.requests.len();
+            let requests_before = out.requests.len();
             c.forward(p, &header, Time(u64::from(i) * 1_600_000), &mut out);
             let code = out.colours[i as usize].0;
             let level = told_values.iter().find(|t| t.0 == code).map(|t| t.1);
             let asked = level.map(|level| (FlowId(i % 7), Request::SlowDown { level, of: 2 }));
-            assert_eq!(out.requests.get(before).copied(), asked, "{stages}: {code}");
+            assert_eq!(out.requests.get(requests_before).copied(), asked, "{stages}: {code}");
             packets[usize::from(asked.is_some())] += 1;
         }
         assert!(

@@ -80,17 +80,17 @@ fn a_flipped_bit_is_an_error_and_never_another_number() {
         let goodput = if i % 7 == 0 { f64::NAN } else { i as f64 * 0.5 };
         t.row([Cell::from(if i < 20 { "a" } else { "b" }), i.into(), goodput.into()]);
     }
-    let (whole, chunked, bad) = (
+    let (whole_file, chunked, bad) = (
         dir.join("flows.parquet"),
         dir.join("chunks.parquet"),
         dir.join("bad.parquet"),
     );
-    write(&whole, &t).unwrap();
+    write(&whole_file, &t).unwrap();
     let mut w = ChunkWriter::create(&chunked).unwrap();
     w.chunk(&t.rows_between(0, 15)).unwrap();
     w.chunk(&t.rows_between(15, 40)).unwrap();
     w.close().unwrap();
-    for file in [whole, chunked] {
+    for file in [whole_file, chunked] {
         let good = std::fs::read(&file).unwrap();
         let mut refused = 0;
         std::fs::write(&bad, &good).unwrap();

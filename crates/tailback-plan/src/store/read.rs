@@ -30,7 +30,7 @@ impl Folder {
     pub fn look(dir: &Path) -> Folder {
         let mut damaged = Vec::new();
         // If a finish was interrupted after everything was staged, the manifest of that finish is the valid one.
-        let (found, suffix) = match Said::read(&dir.join(PUBLISH)) {
+        let (manifest_read, suffix) = match Said::read(&dir.join(PUBLISH)) {
             ReadManifest::Said(said) => (ReadManifest::Said(said), STAGED),
             ReadManifest::Nothing | ReadManifest::Damaged => (Said::read(&dir.join(manifest::FILE)), ""),
         };
@@ -45,7 +45,7 @@ impl Folder {
         let published = match Contents::read(&file_of(dir, LIST, suffix)) {
             Listed::Contents(contents) => Some(Source::check(dir, contents, suffix, &mut damaged)),
             listed => {
-                let lists_tables = matches!(&found, ReadManifest::Said(m) if !m.tables().is_empty());
+                let lists_tables = matches!(&manifest_read, ReadManifest::Said(m) if !m.tables().is_empty());
                 // Without a list no file can be checked, unless another program has made the files.
                 let others = names().any(|n| n != LIST && file_of(dir, n, suffix).is_file());
                 let own = file_of(dir, LIST, suffix);
@@ -55,7 +55,7 @@ impl Folder {
                 None
             }
         };
-        let manifest = match found {
+        let manifest = match manifest_read {
             ReadManifest::Said(said) => said,
             ReadManifest::Nothing if published.is_none() && chunks.is_empty() => Said::default(),
             ReadManifest::Nothing | ReadManifest::Damaged => {

@@ -227,14 +227,14 @@ impl Store {
         let Some(at) = self.published.filter(|_| self.keep.others == Others::Beside) else {
             return Ok(());
         };
-        let own: HashSet<Key> = plan.runs.iter().map(|r| r.key).collect();
+        let own_keys: HashSet<Key> = plan.runs.iter().map(|r| r.key).collect();
         let Some(source) = self.sources[at].clone() else {
             return Ok(());
         };
         for (chunk_number, keys) in source.contents.keys.iter().enumerate() {
             let others = |k: &Key| {
                 let here = self.index.get(k).is_some_and(|p| p.source == at);
-                here && !own.contains(k)
+                here && !own_keys.contains(k)
             };
             let keys: Vec<Key> = keys.iter().copied().filter(others).collect();
             if keys.is_empty() {
@@ -292,19 +292,19 @@ impl Store {
     /// # Errors
     /// An error of the file system.
     pub fn sweep(&mut self, plan: &Plan) -> io::Result<usize> {
-        let own: HashSet<Key> = plan.runs.iter().map(|r| r.key).collect();
+        let own_keys: HashSet<Key> = plan.runs.iter().map(|r| r.key).collect();
         let mut removed_keys = BTreeSet::new();
         let mut folders = std::mem::take(&mut self.broken);
         for (source_number, s) in self.sources.iter().enumerate() {
             let Some(s) = s.as_ref().filter(|_| self.published != Some(source_number)) else {
                 continue;
             };
-            let other_keys = || s.keys().filter(|k| !own.contains(k));
+            let other_keys = || s.keys().filter(|k| !own_keys.contains(k));
             let stale = self.keep.finish == Finish::Chunks && s.contents.build != self.keep.build;
             let holds_others = other_keys().next().is_some() && self.keep.others == Others::Beside && !stale;
             let in_use = self.keep.finish == Finish::Chunks
                 && s.keys()
-                    .any(|k| own.contains(k) && self.index.get(k).is_some_and(|p| p.source == source_number));
+                    .any(|k| own_keys.contains(k) && self.index.get(k).is_some_and(|p| p.source == source_number));
             if !holds_others && !in_use {
                 removed_keys.extend(other_keys().copied());
                 folders.push(s.dir.clone());

@@ -146,33 +146,33 @@ impl ScriptedControl {
             }
         }
         if self.parts.ssthresh {
-            let value = left_by("ssthresh", "")?;
-            match value.extract::<f64>() {
+            let ssthresh = left_by("ssthresh", "")?;
+            match ssthresh.extract::<f64>() {
                 Ok(bytes) if bytes > 0.0 => self.window.ssthresh = bytes,
                 _ => {
                     let remedy = "give a number of bytes, float(\"inf\") without a threshold";
-                    return unfit("ssthresh", &value, remedy);
+                    return unfit("ssthresh", &ssthresh, remedy);
                 }
             }
         }
         if self.parts.pacing {
-            let value = left_by("pacing_rate", "")?;
-            self.pacing = match value.extract::<Option<f64>>() {
+            let pacing_rate = left_by("pacing_rate", "")?;
+            self.pacing = match pacing_rate.extract::<Option<f64>>() {
                 Ok(None) => None,
                 Ok(Some(bps)) if (1.0..=FASTEST).contains(&bps) => Some(BitRate(bps as u64)),
                 _ => {
                     let remedy = "give bit/s from 1 to 1e15, or None to send as soon as the window allows";
-                    return unfit("pacing_rate", &value, remedy);
+                    return unfit("pacing_rate", &pacing_rate, remedy);
                 }
             };
         }
         if self.parts.quantum {
-            let value = left_by("send_quantum", "")?;
-            self.quantum = match value.extract::<Option<f64>>() {
+            let send_quantum = left_by("send_quantum", "")?;
+            self.quantum = match send_quantum.extract::<Option<f64>>() {
                 Ok(bytes) if bytes.is_none_or(|b| b.is_finite() && b > 0.0) => bytes,
                 _ => {
                     let remedy = "give a number of bytes, or None for what the rate gives in a millisecond";
-                    return unfit("send_quantum", &value, remedy);
+                    return unfit("send_quantum", &send_quantum, remedy);
                 }
             };
         }

@@ -171,52 +171,52 @@ impl ScriptedRate {
         }
         self.output.pacing = PACE * self.output.target;
         if self.parts.pacing {
-            let value = left_by("pacing", "")?;
-            match value.extract::<Option<f64>>() {
+            let pacing = left_by("pacing", "")?;
+            match pacing.extract::<Option<f64>>() {
                 Ok(None) => {}
                 Ok(Some(x)) if (1.0..=FASTEST).contains(&x) => self.output.pacing = x,
                 _ => {
                     let remedy = "give bit/s from 1 to 1e15, or None for 1.5 times the target";
-                    return unfit("pacing", &value, remedy);
+                    return unfit("pacing", &pacing, remedy);
                 }
             }
         }
         if self.parts.window {
-            let value = left_by("window", "")?;
-            self.output.window = match value.extract::<Option<f64>>() {
+            let window = left_by("window", "")?;
+            self.output.window = match window.extract::<Option<f64>>() {
                 Ok(None) => u64::MAX,
                 Ok(Some(x)) if x >= 1.0 => x as u64,
                 _ => {
                     let remedy = "give bytes of at least 1, or None for no limit of what is in flight";
-                    return unfit("window", &value, remedy);
+                    return unfit("window", &window, remedy);
                 }
             };
         }
         if self.parts.burst {
-            let value = left_by("burst", "")?;
-            self.output.burst = match value.extract::<Option<f64>>() {
+            let burst = left_by("burst", "")?;
+            self.output.burst = match burst.extract::<Option<f64>>() {
                 Ok(None) => Duration::ZERO,
                 Ok(Some(s)) if (0.0..=LONGEST_BURST).contains(&s) => Duration::from_seconds(s),
                 _ => {
                     let remedy = "give seconds from 0 to 60: what takes so long at the pacing rate may leave at once";
-                    return unfit("burst", &value, remedy);
+                    return unfit("burst", &burst, remedy);
                 }
             };
         }
         if self.parts.padding {
-            let value = left_by("padding", "")?;
-            self.output.padding = match value.extract::<Option<f64>>() {
+            let padding = left_by("padding", "")?;
+            self.output.padding = match padding.extract::<Option<f64>>() {
                 Ok(None) => 0,
                 Ok(Some(bytes)) if (0.0..=MOST_PADDING).contains(&bytes) => bytes as u32,
                 _ => {
                     let remedy = "give bytes of payload from 0 to 65000, or None for no padding";
-                    return unfit("padding", &value, remedy);
+                    return unfit("padding", &padding, remedy);
                 }
             };
         }
         if self.parts.timer {
-            let value = left_by("timer", "")?;
-            self.timer = match value.extract::<Option<f64>>() {
+            let timer = left_by("timer", "")?;
+            self.timer = match timer.extract::<Option<f64>>() {
                 Ok(None) => None,
                 // The timer is due, and on_timer comes after this call.
                 Ok(Some(at)) if method != "on_timer" && self.is_due(at) => self.timer,
@@ -226,7 +226,7 @@ impl ScriptedRate {
                 }
                 _ => {
                     let remedy = "give the time of on_timer in seconds of the run, later than now, or None";
-                    return unfit("timer", &value, remedy);
+                    return unfit("timer", &timer, remedy);
                 }
             };
         }

@@ -127,7 +127,7 @@ pub fn flow_queueing<P: Packet + 'static>(
     };
     let scheduler = DrrPlusPlus::new(drr::quantum(settings));
     let declared = settings.model.probes;
-    let own = &declared[..declared.len() - aqms.probes().len()];
+    let own_probes = &declared[..declared.len() - aqms.probes().len()];
     let port = Port::new(
         settings.get(&FLOW_BUFFER),
         classifier,
@@ -137,7 +137,10 @@ pub fn flow_queueing<P: Packet + 'static>(
     // The discipline has the parameters of the port and also those of its AQM.
     let of_port = flow_params(drr::QUANTUM);
     let of_aqm = |name: &str| of_port.iter().all(|p| p.name != name);
-    let mut port = port.counting_newcomer(true).declaring(own).changing(settings, of_aqm);
+    let mut port = port
+        .counting_newcomer(true)
+        .declaring(own_probes)
+        .changing(settings, of_aqm);
     // A port accepts the AQMs of its queues.
     let _ = port.give_aqms(aqms);
     Ok(Box::new(port))

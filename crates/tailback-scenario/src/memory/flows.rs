@@ -88,7 +88,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
         let per_flow = flow_bytes(spec, group, b, used.carried / b.flows.max(1.0));
         let (rows, kept) = tables::rows("transfers", b.portions);
         let transfers = b.portions * (of::<TransferRow>() + 48.0) + rows;
-        let (_, own) = tables::rows("flows", f64::from(group.count));
+        let (_, own_bytes) = tables::rows("flows", f64::from(group.count));
         // Each edge stores its distance to each other edge.
         let edges = if group.conditioner.is_some() {
             f64::from(group.count)
@@ -101,7 +101,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
         parts.add(
             &format!("flows.{}", group.name),
             f64::from(group.count) * per_flow + delays + transfers + bins + 2.0 * BINS,
-            own + kept + bins_kept,
+            own_bytes + kept + bins_kept,
         );
     }
 }

@@ -149,7 +149,7 @@ impl<'a> Lines<'a> {
             let flows = sum_of(&|u| u.brings.flows);
             for (i, line_use) in &members {
                 let b = &line_use.brings;
-                let own = (b.flows * b.first + line_use.carried)
+                let own_packets = (b.flows * b.first + line_use.carried)
                     .min(b.flows * b.cap)
                     .min(b.packets);
                 let paths = 1.0 + line_use.beside.len() as f64;
@@ -160,7 +160,7 @@ impl<'a> Lines<'a> {
                     .map(|p| struck(&self.all[*p])[0])
                     .fold(0.0, f64::max);
                 let until_loss = b.flows * (b.first + FIRST_LOSS / struck);
-                outstanding_of[*i] = own.min(part).min(until_loss);
+                outstanding_of[*i] = own_packets.min(part).min(until_loss);
             }
         }
         for (u, outstanding) in self.flows.iter_mut().chain(&mut self.sessions).zip(outstanding_of) {
@@ -278,19 +278,19 @@ impl Use {
             false => rates(&way).into_iter().chain(rates(&beside)).sum(),
         };
         let delay: f64 = way.iter().map(|p| all[*p].spec.longest_delay().seconds()).sum();
-        let (mut own, mut extra) = (f64::INFINITY, 0.0);
+        let (mut own_rate, mut extra) = (f64::INFINITY, 0.0);
         for a in private.into_iter().flatten() {
             let rates: f64 = a.rate.iter().map(|r| r.bits_per_second()).sum();
-            own = own.min(brings.flows * rates / a.rate.len().max(1) as f64);
+            own_rate = own_rate.min(brings.flows * rates / a.rate.len().max(1) as f64);
             extra += a.delay.iter().max().map_or(0.0, |d| d.seconds());
         }
         let round_trip = 2.0 * (delay + extra);
-        let packets_per_second = slowest.min(own) / 8.0 / brings.packet;
+        let packets_per_second = slowest.min(own_rate) / 8.0 / brings.packet;
         let windows = brings.flows * brings.cap * (brings.seconds / round_trip + 1.0);
         let most = packets_per_second * brings.seconds + brings.flows;
         let carried = most.min(brings.packets).min(windows);
         let repeated = brings.flows * brings.again;
-        let excess_packets = (brings.rate - own).max(0.0) * brings.seconds / 8.0 / brings.packet;
+        let excess_packets = (brings.rate - own_rate).max(0.0) * brings.seconds / 8.0 / brings.packet;
         Use {
             carried,
             sent: match brings.connection {
@@ -304,7 +304,7 @@ impl Use {
             },
             outstanding: 0.0,
             round_trip,
-            private: own,
+            private: own_rate,
             way,
             beside,
             brings,

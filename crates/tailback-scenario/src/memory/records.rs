@@ -51,12 +51,12 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
         let groups = (spec.flows.len() + spec.sessions.len()) as f64;
         let (group_rows, group_kept) = tables::rows("group_intervals", intervals * groups);
         // A snapshot, and a row with names made from two of them.
-        let own =
+        let snapshot_bytes =
             intervals * (flows + members) * 2.0 * of::<Snapshot>() + intervals * links * 2.0 * of::<PortSnapshot>();
         let groups = intervals * groups * of::<Snapshot>();
         parts.add(
             "interval",
-            own + groups + rows + link_rows + group_rows,
+            snapshot_bytes + groups + rows + link_rows + group_rows,
             kept + link_kept + group_kept,
         );
     }

@@ -276,7 +276,7 @@ impl Table<'_> {
     /// The changes of the group's flows to each of the congestion controls.
     fn controls(&self, r: &mut Reader, group: &GroupSpec) -> Option<Vec<ControlChange>> {
         let node = self.entry.node.given(&CONGESTION)?;
-        let before = r.seen();
+        let problems_before = r.seen();
         let mut controls = Vec::new();
         for control in r.model_list(node, &self.filled.key(&CONGESTION), "congestion") {
             let value = Value::Model(Box::new(control.settings.clone()));
@@ -292,7 +292,7 @@ impl Table<'_> {
                 Err(e) => r.complain(refused(&control, e)),
             }
         }
-        (r.seen() == before).then_some(controls)
+        (r.seen() == problems_before).then_some(controls)
     }
 
     /// The times at which the values take effect.
@@ -366,14 +366,14 @@ impl Table<'_> {
     fn queues(&self, r: &mut Reader, direction: &DirectionSpec) -> Option<Vec<Arc<Settings>>> {
         let node = self.entry.node.given(&QUEUES)?;
         let path = self.filled.key(&QUEUES);
-        let before = r.seen();
+        let problems_before = r.seen();
         let tables = match &node.tree {
             Tree::List(tables) => tables.as_slice(),
             _ => std::slice::from_ref(node),
         };
         let settings = tables.iter().filter_map(|own| self.queue(r, own, &path, direction));
         let settings = settings.map(Arc::new).collect();
-        (r.seen() == before).then_some(settings)
+        (r.seen() == problems_before).then_some(settings)
     }
 
     fn queue(&self, r: &mut Reader, own: &Node, path: &str, direction: &DirectionSpec) -> Option<Settings> {

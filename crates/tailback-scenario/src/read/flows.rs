@@ -109,7 +109,7 @@ fn too_many(r: &mut Reader, at: At, path: &str, total: u64) {
 }
 
 fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) -> Option<GroupSpec> {
-    let before = r.seen();
+    let problems_before = r.seen();
     let path = join("flows", &entry.key);
     let node = &entry.node;
     // A count out of range gets the message about memory instead of the message about a range.
@@ -161,7 +161,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     if let (Some(start), Some(Some(stop))) = (&start, &stop) {
         in_order(r, &filled, s.get(&COUNT), (start, stop));
     }
-    if r.seen() > before {
+    if r.seen() > problems_before {
         return None;
     }
     let transport_at = place(node, &[transport.as_ref().map_or(TRANSPORT.name, |t| t.model.name)]);
@@ -300,14 +300,14 @@ fn which_paths(
     around: &Around,
     routes: &mut Routes,
 ) -> Option<(Paths, Vec<String>)> {
-    let (own, via) = (filled.settings.get(&PATHS), filled.settings.get(&VIA));
+    let (own_paths, via) = (filled.settings.get(&PATHS), filled.settings.get(&VIA));
     if via.is_empty() || !around.whole {
-        return Some((own.unwrap_or(around.paths), via));
+        return Some((own_paths.unwrap_or(around.paths), via));
     }
-    if let Some(own) = own.filter(|own| *own != Paths::First) {
+    if let Some(own_paths) = own_paths.filter(|own_paths| *own_paths != Paths::First) {
         let problem = format!(
             "via names the path, but paths = \"{}\" chooses one of several",
-            own.word()
+            own_paths.word()
         );
         r.complain(filled.problem("conflict", &VIA, problem, "keep one of the two"));
         return None;

@@ -45,7 +45,7 @@ pub struct Known<'a> {
 
 /// Read one recording.
 pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordSpec> {
-    let before = r.seen();
+    let problems_before = r.seen();
     let path = join("record", &entry.key);
     let node = &entry.node;
     let filled = r.fill(node, &path, &RECORD, &[])?;
@@ -82,7 +82,7 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
             r.complain(problem.value(every.to_string()));
         }
     }
-    (r.seen() == before).then_some(RecordSpec {
+    (r.seen() == problems_before).then_some(RecordSpec {
         name: entry.key.clone(),
         what: target,
         probes: names,
@@ -247,8 +247,8 @@ fn probes(r: &mut Reader, filled: &Filled, known: &Known, target: &Target, names
     };
     // The probes are unknown without the model.
     let Some(settings) = settings else { return rows };
-    let (model, own) = (settings.model, settings.probes());
-    let all = || built_in.iter().chain(own.iter().copied()).map(|p| p.name);
+    let (model, own_probes) = (settings.model, settings.probes());
+    let all = || built_in.iter().chain(own_probes.iter().copied()).map(|p| p.name);
     for (i, name) in names.iter().enumerate() {
         let item = match filled.node.given(&PROBES) {
             Some(Node {
@@ -267,9 +267,9 @@ fn probes(r: &mut Reader, filled: &Filled, known: &Known, target: &Target, names
             let mut inside = settings.models().into_iter().map(|s| s.model);
             let control = inside.find(|m| has_controls(m.family));
             let with_control = control.map_or(String::new(), |m| format!(" with \"{}\"", m.name));
-            let own = control.unwrap_or(model).name;
-            if is_class(own) {
-                remedy = format!("name it in `probes` of the class {own}; {remedy}");
+            let class_name = control.unwrap_or(model).name;
+            if is_class(class_name) {
+                remedy = format!("name it in `probes` of the class {class_name}; {remedy}");
             }
             let name_shown = crate::error::shorten(name, 60);
             let problem = format!(

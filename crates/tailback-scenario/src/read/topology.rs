@@ -33,7 +33,7 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
     let Some(node) = root.given(&top::TOPOLOGY) else {
         return unchanged();
     };
-    let before = r.seen();
+    let problems_before = r.seen();
     let Some(filled) = r.model(node, top::TOPOLOGY.name, "topology") else {
         return unchanged();
     };
@@ -53,7 +53,7 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
     if let Some(queue) = filled.part(&HOST_QUEUE) {
         r.model(queue, &filled.key(&HOST_QUEUE), "queue");
     }
-    if r.seen() > before {
+    if r.seen() > problems_before {
         return unchanged();
     }
     let Some(WrittenOut { fabric, ends }) = network(r, node, &filled) else {
@@ -168,8 +168,9 @@ fn links(links: Vec<Made>, at: &At) -> Vec<(String, Vec<Entry>)> {
 
 /// The tables that a topology makes, each with the user's values for it on top; then the user's other tables.
 fn written_out(at: &At, given: Option<&Entry>, made: Vec<(String, Vec<Entry>)>) -> Vec<Entry> {
-    let mut own: Vec<Option<Entry>> = given.map_or(vec![], |e| e.node.entries().iter().cloned().map(Some).collect());
-    let place: HashMap<String, usize> = own
+    let mut own_tables: Vec<Option<Entry>> =
+        given.map_or(vec![], |e| e.node.entries().iter().cloned().map(Some).collect());
+    let place: HashMap<String, usize> = own_tables
         .iter()
         .flatten()
         .enumerate()
@@ -177,18 +178,18 @@ fn written_out(at: &At, given: Option<&Entry>, made: Vec<(String, Vec<Entry>)>) 
         .collect();
     let mut entries = vec![];
     for (name, keys) in made {
-        entries.push(match place.get(&name).and_then(|i| own[*i].take()) {
+        entries.push(match place.get(&name).and_then(|i| own_tables[*i].take()) {
             None => Entry {
                 key: name,
                 key_at: at.clone(),
                 node: Node::table(keys, at.clone()),
             },
-            Some(own) if matches!(own.node.tree, Tree::Table(_)) => lay_over(keys, own),
+            Some(own_tables) if matches!(own_tables.node.tree, Tree::Table(_)) => lay_over(keys, own_tables),
             // A value in place of a table is passed on unchanged, and is complained about later.
-            Some(own) => own,
+            Some(own_tables) => own_tables,
         });
     }
-    entries.extend(own.into_iter().flatten());
+    entries.extend(own_tables.into_iter().flatten());
     entries
 }
 

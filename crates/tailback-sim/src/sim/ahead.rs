@@ -348,12 +348,12 @@ impl Sim {
             }
             return;
         }
-        let mut before = from;
+        let mut feeder = from;
         for &port in self.ports_of(way) {
             let to = &mut used[port as usize];
-            to.feeder = to.feeder.and(before);
+            to.feeder = to.feeder.and(feeder);
             to.ways += 1;
-            before = Feeder::Port(port);
+            feeder = Feeder::Port(port);
         }
     }
 

@@ -248,7 +248,7 @@ impl Sim {
             let not_before = match &mut transmit {
                 Transmit::Segment(s) => {
                     let route = self.net.ways[id.0 as usize][usize::from(backward)];
-                    let own = if flow.colours && s.payload > 0 {
+                    let own_dscp = if flow.colours && s.payload > 0 {
                         end.code_point()
                     } else {
                         None
@@ -261,7 +261,7 @@ impl Sim {
                     }
                     let p = WirePacket::from_segment(s, id, backward, now, &mut self.extras);
                     let first = self.net.routes[route.start as usize];
-                    self.offer(first, p.with_tos(own.map_or(route.tos, |d| d.0 << 2)));
+                    self.offer(first, p.with_tos(own_dscp.map_or(route.tos, |d| d.0 << 2)));
                     if limits {
                         self.note_in_host((id, side), first, payload);
                     }

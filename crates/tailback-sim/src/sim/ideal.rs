@@ -63,12 +63,12 @@ pub fn ideal(bytes: u64, [packet, header]: [u64; 2], links: &[(BitRate, Duration
         let rate = rate.bits_per_second();
         first_s += full_bits / rate;
         slowest = slowest.max(full_bits / rate);
-        let before = if full > 0 {
+        let last_but_one_s = if full > 0 {
             first_s + (full - 1) as f64 * slowest
         } else {
             0.0
         };
-        end = end.max(before) + last_bits / rate;
+        end = end.max(last_but_one_s) + last_bits / rate;
         delay += *link_delay;
     }
     delay + Duration::from_seconds(end)

@@ -112,13 +112,13 @@ impl Sim {
             if f.hears == Hears::Transfers {
                 f.coming.add(bytes, id.0, side.other());
             }
-            let before = repairs(&**end, now);
+            let repairs_before = repairs(&**end, now);
             let key = (flow.0, side == Side::Destination);
-            self.apps
-                .awaited
-                .entry(key)
-                .or_default()
-                .push_back(OpenTransfer { written, id, before });
+            self.apps.awaited.entry(key).or_default().push_back(OpenTransfer {
+                written,
+                id,
+                before: repairs_before,
+            });
         }
         self.pump(flow, side);
     }

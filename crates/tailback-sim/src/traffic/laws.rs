@@ -477,12 +477,12 @@ impl Listed {
 
 impl Draw for Listed {
     fn mean(&self) -> Option<f64> {
-        let (mut sum, mut before) = (0.0, 0.0);
+        let (mut sum, mut share_before) = (0.0, 0.0);
         for (value, up_to) in self.values.iter().zip(&self.up_to) {
-            sum += value * (up_to - before);
-            before = *up_to;
+            sum += value * (up_to - share_before);
+            share_before = *up_to;
         }
-        Some(sum / before)
+        Some(sum / share_before)
     }
 
     fn draw(&self, rng: &mut Stream) -> f64 {

@@ -261,7 +261,7 @@ mod tests {
             state.backlog.write(Amount::Unlimited);
             state.fresh(Role::Single, Time::ZERO).expect("a packet");
             timers.start(0, &mut state, Time::ZERO);
-            let (before, expired) = (timers.rtt(), timers.earliest());
+            let (rtt_before, expired) = (timers.rtt(), timers.earliest());
             timers.expire(&mut state, expired);
             timers.resend(&mut state, expired).expect("the packet again");
             let mover = state.sent.get(0).copied();
@@ -274,7 +274,7 @@ mod tests {
                 first_answer: None,
             };
             timers.on_ack(&ack, &mut state, expired + Duration::from_seconds(1.0));
-            (before, expired.seconds(), timers.rtt())
+            (rtt_before, expired.seconds(), timers.rtt())
         };
         let ((before, expired, first), (_, _, last)) = (estimate("first"), estimate("last"));
         assert!((first - (before + 0.125 * (expired + 1.0 - before))).abs() < 1e-9);

@@ -337,13 +337,13 @@ impl Endpoint for MediaSender {
             true => self.last_sent + PATIENCE,
             false => Time::NEVER,
         };
-        let own = self
+        let control_timer = self
             .control
             .next_timer()
             .filter(|_| !self.is_closed)
             .unwrap_or(Time::NEVER);
         let lost = self.lost_at().unwrap_or(Time::NEVER);
-        let t = self.wake.min(end).min(own).min(lost);
+        let t = self.wake.min(end).min(control_timer).min(lost);
         (t != Time::NEVER).then_some(t)
     }
 

@@ -44,16 +44,16 @@ impl ControlChange {
                 format!("name flows whose transport is \"{}\"", MODEL.name),
             ));
         }
-        let before = Config::resolve_with(settings, own, controllers)?;
+        let old_config = Config::resolve_with(settings, own, controllers)?;
         let (controller, controller_settings) = resolve::congestion(congestion, controllers)?;
         let new_config = Config {
             controller,
-            asked: Asked::of(controller, &controller_settings, &before.window),
+            asked: Asked::of(controller, &controller_settings, &old_config.window),
             controller_settings,
-            ..before.clone()
+            ..old_config.clone()
         };
-        if before.ecn != EcnMode::Off && agreed(controller) != agreed(before.controller) {
-            return Err(disagree(&before, &new_config, controllers));
+        if old_config.ecn != EcnMode::Off && agreed(controller) != agreed(old_config.controller) {
+            return Err(disagree(&old_config, &new_config, controllers));
         }
         Ok(ControlChange(Arc::new(new_config)))
     }

@@ -430,7 +430,7 @@ mod tests {
 
     #[test]
     fn a_study_brings_its_own_profile_and_may_build_on_another() {
-        let own = [
+        let own_profiles = [
             NamedValues::from_text("coarse", &[("profile", "ns2"), ("clock_granularity", "500ms")]),
             NamedValues::from_text("loop", &[("profile", "loop")]),
             NamedValues {
@@ -438,7 +438,7 @@ mod tests {
                 values: vec![("payload".into(), Raw::Int(500))],
             },
         ];
-        let resolve = |name: &str| Config::resolve(&Settings::defaults(&MODEL).with("profile", name), &own);
+        let resolve = |name: &str| Config::resolve(&Settings::defaults(&MODEL).with("profile", name), &own_profiles);
         let c = resolve("coarse").unwrap();
         assert_eq!((c.clock_granularity, c.payload), (Duration::from_millis(500), 500));
         assert!(resolve("loop").unwrap_err().problem.contains("builds on itself"));

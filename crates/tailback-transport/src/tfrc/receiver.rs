@@ -82,13 +82,13 @@ impl Receiver {
             let i = self.missing.iter().position(|m| m.number == number);
             return i.and_then(|i| self.missing.remove(i)).is_some();
         }
-        let before = if self.end == 0 { now } else { self.latest };
-        let (gap, steps) = (now.since(before), number + 1 - self.end);
+        let begin = if self.end == 0 { now } else { self.latest };
+        let (gap, steps) = (now.since(begin), number + 1 - self.end);
         for missed in self.end..number {
             let share = Duration((u128::from(gap.0) * u128::from(missed + 1 - self.end) / u128::from(steps)) as u64);
             self.missing.push_back(Missing {
                 number: missed,
-                at: before + share,
+                at: begin + share,
                 later: 0,
             });
         }

@@ -218,9 +218,9 @@ impl<P: Packet> Admission<P> for Mred {
         if !queue.fits(p.bytes()) {
             return Decision::Drop(DropReason::Overflow);
         }
-        let (own, class) = (self.populations.of(colour), &mut self.classes[colour as usize]);
+        let (population, class) = (self.populations.of(colour), &mut self.classes[colour as usize]);
         let decision = match self.measure {
-            Measurement::Waiting if self.populations.level(own) >= class.ramp.min_threshold => {
+            Measurement::Waiting if self.populations.level(population) >= class.ramp.min_threshold => {
                 Decision::Drop(DropReason::Percap)
             }
             Measurement::Waiting => Decision::Store,
@@ -229,7 +229,7 @@ impl<P: Packet> Admission<P> for Mred {
                     self.populations.arrival(k, line);
                 }
                 let arrival = Arrival {
-                    average: self.populations.average(own),
+                    average: self.populations.average(population),
                     waiting: queue.backlog().packets,
                     fits: true,
                 };

@@ -356,12 +356,12 @@ impl<P: Packet> DualPi2<P> {
             }
             return None;
         }
-        let own = match waiting > self.config.l_floor {
+        let own_probability = match waiting > self.config.l_floor {
             true => self.config.ramp(now.since(p.stamp())),
             false => 0.0,
         };
-        if self.hits(SumFor::LMark, own.max(coupled)) {
-            let why = if own > coupled {
+        if self.hits(SumFor::LMark, own_probability.max(coupled)) {
+            let why = if own_probability > coupled {
                 MarkReason::Step
             } else {
                 MarkReason::Coupled

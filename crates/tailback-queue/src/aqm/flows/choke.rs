@@ -227,7 +227,7 @@ impl Choke {
 
     /// Whether a compared packet belongs to the flow of the arrival. All packets that belong to it are dropped.
     fn matches<P: Packet>(&mut self, p: &P, average: f64, queue: &mut Waiting<'_, P>) -> bool {
-        let own = p.key(self.key);
+        let own_key = p.key(self.key);
         let mut matched = false;
         for _ in 0..self.comparisons(average) {
             let compared_slot = match self.compared {
@@ -236,7 +236,10 @@ impl Choke {
                 Compared::Drawn(_) | Compared::ByRegion(_) => queue.draw(&mut self.context.stream),
             };
             let Some(compared_slot) = compared_slot else { break };
-            if queue.get(compared_slot).is_some_and(|twin| twin.key(self.key) == own) {
+            if queue
+                .get(compared_slot)
+                .is_some_and(|twin| twin.key(self.key) == own_key)
+            {
                 matched |= queue.evict(compared_slot, DropReason::Match);
             }
         }

@@ -293,22 +293,22 @@ mod tests {
     fn a_signal_that_was_too_weak_grows_until_packets_are_dropped() {
         let mut b = held("12 packets", &[("max_probability", "0.01"), ("spread", "false")]);
         let mut share = |n: u64| {
-            let before = b.log.dropped.len();
+            let dropped_before = b.log.dropped.len();
             for id in 0..n {
                 b.arrive(TestPacket::new(id, 0, 500));
                 b.serve();
             }
-            (b.log.dropped.len() - before) as f64 / n as f64
+            (b.log.dropped.len() - dropped_before) as f64 / n as f64
         };
         assert!((share(20_000) - 0.007).abs() < 0.002, "0.7 of 0.01");
         b.pass(Duration::from_seconds(30.0));
         let mut share = |n: u64| {
-            let before = b.log.dropped.len();
+            let dropped_before = b.log.dropped.len();
             for id in 0..n {
                 b.arrive(TestPacket::new(id, 0, 500));
                 b.serve();
             }
-            (b.log.dropped.len() - before) as f64 / n as f64
+            (b.log.dropped.len() - dropped_before) as f64 / n as f64
         };
         assert!((share(20_000) - 0.35).abs() < 0.01, "0.7 of 0.5");
     }

@@ -172,12 +172,12 @@ fn times(a: u128, b: u64, c: u64) -> u128 {
     if high >> 64 >= c {
         return MOST;
     }
-    let (first, rest) = (high / c, high % c);
-    let second = (rest << 64 | low & u128::from(u64::MAX)) / c;
-    if first >> 63 != 0 {
+    let (high_quotient, high_rest) = (high / c, high % c);
+    let second = (high_rest << 64 | low & u128::from(u64::MAX)) / c;
+    if high_quotient >> 63 != 0 {
         return MOST;
     }
-    first << 64 | second
+    high_quotient << 64 | second
 }
 
 /// The fluid server.

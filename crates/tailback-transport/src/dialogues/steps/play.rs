@@ -473,13 +473,13 @@ fn shown(sent: &[Sent]) -> String {
         }
     }
     let parts = runs.iter().take(8).map(|(first, last, s)| {
-        let numbers = if first == last {
+        let span = if first == last {
             first.to_string()
         } else {
             format!("{first}-{last}")
         };
         let again = if is_again(&s.segment) { " again" } else { "" };
-        format!("{numbers}{again} at {} ms", s.at.0 as f64 / 1e6)
+        format!("{span}{again} at {} ms", s.at.0 as f64 / 1e6)
     });
     let parts: Vec<String> = parts.collect();
     match (parts.is_empty(), runs.len() > 8) {

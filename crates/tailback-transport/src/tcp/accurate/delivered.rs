@@ -187,7 +187,7 @@ impl Delivered {
     /// The increase of the bytes with CE; `None` without the option.
     fn read_option(&mut self, s: &Segment) -> Option<u32> {
         let c = s.counts.as_deref()?;
-        let before = self.ce;
+        let ce_before = self.ce;
         let fields = [
             (&mut self.ect1, c.ect1, FIRST_BYTES),
             (&mut self.ce, c.ce, 0),
@@ -200,7 +200,7 @@ impl Delivered {
                 *known = known.wrapping_add(change);
             }
         }
-        Some(self.ce.wrapping_sub(before))
+        Some(self.ce.wrapping_sub(ce_before))
     }
 }
 

@@ -317,13 +317,13 @@ mod tests {
     use crate::tcp::testing::config;
 
     fn cubic(own: &[(&str, &str)], window: &str) -> Box<dyn CongestionControl> {
-        let own = own.iter().fold(Settings::defaults(&MODEL), |s, (n, v)| s.with(n, v));
+        let own_settings = own.iter().fold(Settings::defaults(&MODEL), |s, (n, v)| s.with(n, v));
         let settings = [
             ("payload", "1000B"),
             ("initial_window", window),
             ("initial_ssthresh", "1000B"),
         ];
-        build(&own, &config(&settings).window)
+        build(&own_settings, &config(&settings).window)
     }
 
     fn segments(c: &dyn CongestionControl) -> f64 {
@@ -428,14 +428,14 @@ mod tests {
     /// In whole segments the estimate of Reno grows by at most one segment for an ACK of one segment, for any `beta`.
     #[test]
     fn the_least_window_and_the_least_beta_end() {
-        let own = Settings::defaults(&MODEL).with("beta", "0.1");
+        let own_settings = Settings::defaults(&MODEL).with("beta", "0.1");
         let settings = [
             ("payload", "1000B"),
             ("initial_window", "2 packets"),
             ("initial_ssthresh", "1000B"),
             ("congestion_form", "linux"),
         ];
-        let mut c = build(&own, &config(&settings).window);
+        let mut c = build(&own_settings, &config(&settings).window);
         for _ in 0..5 {
             c.on_ack(&acked(1000));
         }

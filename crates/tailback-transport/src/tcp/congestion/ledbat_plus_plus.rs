@@ -254,12 +254,12 @@ impl CongestionControl for Ledbat {
     }
 
     fn on_congestion(&mut self, e: &CongestionEvent) {
-        let before = self.window.ssthresh;
+        let ssthresh_before = self.window.ssthresh;
         self.window.congested(e, |w| w * KEPT, |w| w * KEPT);
         match self.slowdown {
             Slowdown::NotYet => self.slowdown = Slowdown::At(e.now + self.rounds(SLOW_ROUNDS)),
             Slowdown::Held { .. } if matches!(e.what, Congestion::Loss | Congestion::Ecn) => {
-                self.window.set_ssthresh(before * KEPT);
+                self.window.set_ssthresh(ssthresh_before * KEPT);
                 self.window.cwnd = self.window.cwnd.min(self.least_window());
             }
             _ => {}

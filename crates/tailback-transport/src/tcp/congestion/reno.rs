@@ -80,7 +80,7 @@ impl Reno {
     /// Growth of a window of whole segments. Each round trip adds one segment.
     #[cold]
     fn on_ack_whole(&mut self, a: &AckEvent<'_>) {
-        let (Some(whole), w) = (&mut self.whole, &mut self.window) else {
+        let (Some(whole_segments), w) = (&mut self.whole, &mut self.window) else {
             return;
         };
         if !w.may_grow(a) {
@@ -89,14 +89,14 @@ impl Reno {
         }
         let segment = w.rules.segment;
         let mut acked = match w.rules.form {
-            ControlForm::Ns3 => whole.acknowledged(a, segment),
-            ControlForm::Standard | ControlForm::Linux => whole.delivered(a, segment),
+            ControlForm::Ns3 => whole_segments.acknowledged(a, segment),
+            ControlForm::Standard | ControlForm::Linux => whole_segments.delivered(a, segment),
         };
         if w.in_slow_start() {
             acked = w.slow_start_whole(a, acked, None);
         }
         if acked > 0.0 {
-            w.cwnd += whole.count(acked, libm::floor(w.cwnd / segment)) * segment;
+            w.cwnd += whole_segments.count(acked, libm::floor(w.cwnd / segment)) * segment;
         }
     }
 }
@@ -275,12 +275,12 @@ mod tests {
         ]);
         c.on_congestion(&sign(Congestion::Ecn, 10_000));
         assert_eq!(c.cwnd(), 8000.0);
-        let before = c.cwnd();
+        let cwnd_before = c.cwnd();
         c.on_ack(&AckEvent {
             ecn_echo: true,
             ..acked(1000)
         });
-        assert_eq!(c.cwnd(), before);
+        assert_eq!(c.cwnd(), cwnd_before);
     }
 
     /// With 20 outstanding and RFC 8511, an echo leaves 16 and a loss leaves 10. `ecn_decrease` overrides both shares.

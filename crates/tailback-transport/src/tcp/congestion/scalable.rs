@@ -145,13 +145,13 @@ mod tests {
     use crate::tcp::testing::config;
 
     fn scalable(own: &[(&str, &str)], window: &str, threshold: &str) -> Box<dyn CongestionControl> {
-        let own = own.iter().fold(Settings::defaults(&MODEL), |s, (n, v)| s.with(n, v));
+        let own_settings = own.iter().fold(Settings::defaults(&MODEL), |s, (n, v)| s.with(n, v));
         let settings = [
             ("payload", "1000B"),
             ("initial_window", window),
             ("initial_ssthresh", threshold),
         ];
-        build(&own, &config(&settings).window)
+        build(&own_settings, &config(&settings).window)
     }
 
     /// Every n-th packet is marked. Growth and marks balance, so the mean of 1 / W is per_mark p / growth.

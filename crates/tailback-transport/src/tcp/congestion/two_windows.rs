@@ -209,14 +209,14 @@ impl CongestionControl for TwoWindows {
         if !window.may_grow(a) {
             return;
         }
-        let before = window.cwnd;
+        let cwnd_before = window.cwnd;
         if window.in_slow_start() {
             window.slow_start(a);
         } else {
             window.one_segment_a_round_trip(a);
         }
         if self.rate.bits_per_second < self.target {
-            self.marked += self.window.cwnd - before;
+            self.marked += self.window.cwnd - cwnd_before;
         }
         self.shift(acked);
     }

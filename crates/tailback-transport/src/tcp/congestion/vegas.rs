@@ -283,13 +283,13 @@ mod tests {
     use tailback_base::{Duration, Time};
 
     fn vegas(own: &[(&str, &str)], window: &str, threshold: &str) -> Box<dyn CongestionControl> {
-        let own = own.iter().fold(Settings::defaults(&MODEL), |s, (n, v)| s.with(n, v));
+        let own_settings = own.iter().fold(Settings::defaults(&MODEL), |s, (n, v)| s.with(n, v));
         let settings = [
             ("payload", "1000B"),
             ("initial_window", window),
             ("initial_ssthresh", threshold),
         ];
-        build(&own, &config(&settings).window)
+        build(&own_settings, &config(&settings).window)
     }
 
     /// This many ACKs at this round trip, for a sender with `window` segments outstanding.

@@ -229,13 +229,13 @@ impl CongestionWindow {
         match e.what {
             Congestion::Loss => self.lose(e.flight, left),
             Congestion::Ecn => {
-                let before = match self.rules.halve {
+                let window_before = match self.rules.halve {
                     Halve::Flight => self.cwnd.min(e.flight as f64),
                     Halve::Cwnd => self.cwnd.min(self.rules.cap),
                 };
                 let window_left = match self.rules.ecn_decrease {
-                    Some(share) => before * share,
-                    None => echoed(before),
+                    Some(share) => window_before * share,
+                    None => echoed(window_before),
                 };
                 self.set_ssthresh(window_left);
                 if self.rules.form == ControlForm::Linux {

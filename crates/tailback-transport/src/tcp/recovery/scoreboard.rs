@@ -44,7 +44,7 @@ impl Scoreboard {
     /// Take an ACK's blocks. Returns the number of bytes not reported before.
     pub fn update(&mut self, una: u64, max_sent: u64, blocks: &[(u64, u64)]) -> u64 {
         self.advance(una);
-        let before = self.total;
+        let total_before = self.total;
         for &(from, to) in blocks {
             // A block below `una` reports a duplicate (RFC 2883). A block above the data that were sent is invalid.
             let (from, to) = (from.max(una), to.min(max_sent));
@@ -61,7 +61,7 @@ impl Scoreboard {
                 self.below_mark += to.min(self.mark) - from - covered_below;
             }
         }
-        self.total - before
+        self.total - total_before
     }
 
     /// Bytes of `[from, to)` that are reported.

@@ -386,7 +386,7 @@ impl SentList {
         (self.first_acked, self.first_reported) = (None, None);
         let mut repeated = false;
         let mut newest: Option<SentSegment> = None;
-        let before = self.delivered;
+        let delivered_before = self.delivered;
         let mut steps = self.outstanding.len();
         while self.outstanding.front().is_some_and(|r| r.end <= una)
             && let Some(r) = self.outstanding.pop_front()
@@ -407,12 +407,12 @@ impl SentList {
         steps -= self.outstanding.len();
         self.acked_segments = steps as u32;
         if self.counted.0 > 0 && steps > 0 {
-            self.take_back_counted(before);
+            self.take_back_counted(delivered_before);
         }
         steps += self.report(blocks, &mut newest);
         done_if_long(steps);
         self.count_duplicate(una, blocks);
-        self.newly = self.delivered - before;
+        self.newly = self.delivered - delivered_before;
         let r = newest?;
         self.delivered_at = now;
         self.first_sent = r.sent;

@@ -237,15 +237,15 @@ impl ControlBlock {
             self.take_inflation_into_window();
         }
         self.end_spreading();
-        let again = goes_on || self.keeps_threshold();
+        let is_repeat = goes_on || self.keeps_threshold();
         self.seq.timed_out = self.seq.una;
         let flight = self.flight_at_loss().min(pipe);
-        if again {
+        if is_repeat {
             self.doubt_goes_on();
         } else {
             self.doubt(true);
         }
-        self.signal(Congestion::Timeout { again }, flight, left, now);
+        self.signal(Congestion::Timeout { again: is_repeat }, flight, left, now);
         self.reduced(false);
         self.ecn.last_cut = Cut::Timeout;
         self.remember_recover();

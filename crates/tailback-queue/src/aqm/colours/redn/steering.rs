@@ -126,7 +126,7 @@ impl Steering {
     }
 
     fn enter(&mut self, zone: Zone, crossed: bool) -> bool {
-        let before = (self.dynamic, self.source);
+        let state_before = (self.dynamic, self.source);
         match zone {
             Zone::Low if self.zone != Zone::Low => {
                 self.cut();
@@ -161,7 +161,7 @@ impl Steering {
         self.zone = zone;
         // Crossings are rare, so this check has no measurable cost and is made in every run.
         self.check();
-        before != (self.dynamic, self.source)
+        state_before != (self.dynamic, self.source)
     }
 
     /// Adapt the static probability, if there is a middle threshold. This is called once a second with the present
@@ -173,14 +173,14 @@ impl Steering {
         let Some(middle) = self.limits.middle else {
             return false;
         };
-        let (before, first) = (self.fixed, self.limits.fixed);
+        let (fixed_before, first) = (self.fixed, self.limits.fixed);
         if average >= 0.5 * (middle + self.limits.high) {
             self.fixed = (self.fixed * STATIC_STEP).min(STATIC_RANGE * first);
         } else if average < middle {
             self.fixed = (self.fixed / STATIC_STEP).max(first);
         }
         self.fixed = self.fixed.max(STATIC_LEAD * self.dynamic).min(MOST);
-        self.fixed != before
+        self.fixed != fixed_before
     }
 
     fn set(&mut self, to: f64) {

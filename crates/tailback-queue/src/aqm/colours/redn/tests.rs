@@ -381,7 +381,7 @@ fn without_thresholds_they_follow_the_guidelines() {
 #[test]
 fn any_parameter_may_differ_by_colour() {
     let c = |with: &[(&str, &str)]| Config::from_settings(&settings(with), &place(RATE.0)).unwrap();
-    let own = c(&[
+    let config = c(&[
         ("mode", "adaptive_redn"),
         ("max_threshold", "[40 packets, 30 packets, 20 packets]"),
         ("max_probability", "[0.02, 0.05, 0.1]"),
@@ -391,15 +391,15 @@ fn any_parameter_may_differ_by_colour() {
         ("ecn", "[false, false, true]"),
         ("spacing", "[uniform, wait, geometric]"),
     ]);
-    assert_eq!(own.ramps.map(|r| r.max_threshold), [40.0, 30.0, 20.0]);
+    assert_eq!(config.ramps.map(|r| r.max_threshold), [40.0, 30.0, 20.0]);
     assert_eq!(
-        own.limits.map(|l| (l.fixed, l.initial, l.increase)),
+        config.limits.map(|l| (l.fixed, l.initial, l.increase)),
         [(0.02, 0.02, 2.0), (0.05, 0.05, 3.0), (0.1, 0.1, 4.0)]
     );
-    assert!(own.limits.iter().all(|l| l.middle.is_some()));
-    assert_eq!(own.ramps.map(|r| r.gentle), [true, false, false]);
+    assert!(config.limits.iter().all(|l| l.middle.is_some()));
+    assert_eq!(config.ramps.map(|r| r.gentle), [true, false, false]);
     assert_eq!(
-        own.rules.clone().map(|r| (r.ecn, r.spread, r.wait)),
+        config.rules.clone().map(|r| (r.ecn, r.spread, r.wait)),
         [(false, true, false), (false, true, true), (true, false, false)]
     );
     assert!(

@@ -172,12 +172,12 @@ fn a_match_is_never_marked() {
 /// Before a port of several queues it draws from all of them.
 #[test]
 fn before_several_queues_it_draws_from_all() {
-    let own = settings(&[
+    let red = settings(&[
         ("weight", "1"),
         ("min_threshold", "10 packets"),
         ("max_probability", "0"),
     ]);
-    let list = tailback_base::Value::List(vec![tailback_base::Value::Model(Box::new(own))]);
+    let list = tailback_base::Value::List(vec![tailback_base::Value::Model(Box::new(red))]);
     let mut drr = Settings::defaults(crate::registry::find("drr").unwrap());
     drr.set_models("before", list);
     let queue: Queue = crate::registry::build(&drr, context()).unwrap();

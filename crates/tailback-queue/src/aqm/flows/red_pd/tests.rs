@@ -44,7 +44,7 @@ fn race(with: &[(&str, &str)]) -> Seen {
         race.tcp(100);
     }
     race.run(Time::from_seconds(20.0));
-    let before = race.sent[0];
+    let sent_before = race.sent[0];
     let (mut constant, mut others) = (0, 0);
     for second in 21..=60 {
         race.run(Time::from_seconds(f64::from(second)));
@@ -56,7 +56,7 @@ fn race(with: &[(&str, &str)]) -> Seen {
     let (own, all) = penalties.fold((0, 0), |(own, all), d| (own + u32::from(d.0.flow == 0), all + 1));
     assert!(race.bench.probe("unresponsive", 0) >= 1.0);
     Seen {
-        passes: (race.sent[0] - before) as f64 / (40.0 * 750.0),
+        passes: (race.sent[0] - sent_before) as f64 / (40.0 * 750.0),
         constant: constant as f64 / 40.0,
         others: others as f64 / 360.0,
         of_penalties: f64::from(own) / f64::from(all),
@@ -117,8 +117,8 @@ fn the_filter_acts_on_monitored_flows_and_only_in_congestion() {
         monitored(&mut q);
         q
     };
-    let (own, other) = dropped(Bench::new(held_queue("10 packets", &[])));
-    assert!((35..=65).contains(&own) && other == 0, "{own} {other}");
+    let (own_drops, other) = dropped(Bench::new(held_queue("10 packets", &[])));
+    assert!((35..=65).contains(&own_drops) && other == 0, "{own_drops} {other}");
     assert_eq!(
         dropped(Bench::new(held_queue("4.9 packets", &[]))),
         (0, 0),
@@ -129,8 +129,8 @@ fn the_filter_acts_on_monitored_flows_and_only_in_congestion() {
     assert_eq!(dropped(Bench::new(q)).0, 0, "one that responds is not");
     q = held_queue("4.9 packets", &[("profile", "ns2-2006")]);
     q.admission.monitor.arrival(7, 0).unwrap().unresponsive = true;
-    let (own, _) = dropped(Bench::new(q));
-    assert!((62..=71).contains(&own), "two thirds: {own}");
+    let (own_drops, _) = dropped(Bench::new(q));
+    assert!((62..=71).contains(&own_drops), "two thirds: {own_drops}");
 }
 
 #[test]

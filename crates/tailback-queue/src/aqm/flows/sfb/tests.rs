@@ -189,7 +189,7 @@ fn a_change_of_the_hash_frees_the_innocent_and_not_the_guilty() {
         ("penalty_rate", "1000"),
     ]);
     let (guilty, twin) = (5, flow_that_differs(&mut b, 5, 0));
-    let mut before = f64::NAN;
+    let mut probability_before = f64::NAN;
     // The unresponsive flow sends a packet a millisecond, the twin one in a hundred.
     for ms in 0..10_050 {
         b.pass(Duration::from_millis(1));
@@ -197,14 +197,14 @@ fn a_change_of_the_hash_frees_the_innocent_and_not_the_guilty() {
         if ms % 100 == 50 {
             b.arrive(packet(ms, twin));
             if ms < 9_990 {
-                before = b.probe("probability", 0);
+                probability_before = b.probe("probability", 0);
             }
         }
         while b.backlog().packets > 22 {
             b.serve();
         }
     }
-    assert_eq!(before, 1.0, "the twin shares all bins");
+    assert_eq!(probability_before, 1.0, "the twin shares all bins");
     assert_eq!((b.queue.admission.changes, b.queue.admission.next.is_none()), (1, true));
     b.arrive(packet(0, twin));
     let after = b.probe("probability", 0);

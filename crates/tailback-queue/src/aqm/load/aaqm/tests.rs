@@ -194,7 +194,7 @@ fn what_tokens_pay_for_is_bounded_by_them() {
 #[test]
 fn without_requests_and_tokens_it_is_red() {
     let buffer = ("buffer", "18 packets");
-    let own = [("token_use", "none"), ("request", "none"), ("weight", "0.05"), buffer];
+    let own_settings = [("token_use", "none"), ("request", "none"), ("weight", "0.05"), buffer];
     let red_has = [
         buffer,
         ("weight", "0.05"),
@@ -214,7 +214,10 @@ fn without_requests_and_tokens_it_is_red() {
         delay: Duration::ZERO,
     };
     let red = Red::configured(&settings, context).unwrap();
-    let (mut ours, mut theirs) = (Bench::new(queue(&own)), Bench::new(Fifo::from_settings(&settings, red)));
+    let (mut ours, mut theirs) = (
+        Bench::new(queue(&own_settings)),
+        Bench::new(Fifo::from_settings(&settings, red)),
+    );
     let mut pattern = Stream::new(3, "pattern");
     for id in 0..200_000 {
         let p = if pattern.chance(0.5) {

@@ -210,7 +210,7 @@ fn flows_that_leave_and_join_are_the_truth_and_nothing_else() {
         b.queue.flow_joined(&packet(flow), Time::ZERO);
     }
     b.arrive(packet(0));
-    let before = counted(&b);
+    let counted_before = counted(&b);
     for flow in 0..10 {
         let now = b.now;
         b.queue.flow_left(&packet(flow), now);
@@ -221,7 +221,7 @@ fn flows_that_leave_and_join_are_the_truth_and_nothing_else() {
         b.queue.flow_joined(&packet(flow), now);
     }
     assert!(ratio(&b) >= 1.0);
-    assert_eq!(counted(&b), before);
+    assert_eq!(counted(&b), counted_before);
 }
 
 /// Random traffic over few groups and queues with very short timers. Checked at every step: all stored packets of a

@@ -116,23 +116,23 @@ fn a_class_borrows_up_to_its_ceiling() {
 
 #[test]
 fn the_first_priority_borrows_all_that_is_spare() {
-    let first = (
+    let first_class = (
         "first",
         "",
         &[("rate", "1Mbps"), ("ceil", "10Mbps"), ("dscp", "[0]")] as &[_],
     );
-    let last = (
+    let last_class = (
         "last",
         "",
         &[("rate", "2Mbps"), ("ceil", "10Mbps"), ("prio", "1"), ("dscp", "[1]")] as &[_],
     );
-    near(&means("10Mbps", &[first, last], 2), &[8.0, 2.0]);
-    let held = (
+    near(&means("10Mbps", &[first_class, last_class], 2), &[8.0, 2.0]);
+    let held_class = (
         "held",
         "",
         &[("rate", "1Mbps"), ("ceil", "4Mbps"), ("dscp", "[0]")] as &[_],
     );
-    near(&means("10Mbps", &[held, last], 2), &[4.0, 6.0]);
+    near(&means("10Mbps", &[held_class, last_class], 2), &[4.0, 6.0]);
 }
 
 /// Two classes of equal rates that share what is spare as 3 to 1, and two of unequal rates that share it equally.

@@ -209,7 +209,7 @@ impl Probes {
     fn after_fall(&mut self, estimate: f64, since: Duration, now: Time) -> Option<f64> {
         let fell = self.before.filter(|before| estimate < FALL * before);
         self.fall = self.fall.or(fell.map(|before| (now, before)));
-        let (at, before) = self.fall?;
+        let (at, rate_before) = self.fall?;
         if now.since(at) > FALL_LASTS {
             self.fall = None;
             return None;
@@ -219,7 +219,7 @@ impl Probes {
             return None;
         }
         self.fall = None;
-        Some(AFTER_FALL * before)
+        Some(AFTER_FALL * rate_before)
     }
 
     fn stands(&self, estimate: f64, now: Time) -> bool {

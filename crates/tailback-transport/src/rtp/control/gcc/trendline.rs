@@ -98,13 +98,13 @@ impl Trendline {
     }
 
     fn judge(&mut self, slope: f64, d: &Difference) {
-        let before = std::mem::replace(&mut self.slope, slope);
+        let slope_before = std::mem::replace(&mut self.slope, slope);
         let m = self.scaled();
         if m > self.threshold {
             // Half of the time since the last group already counts as overuse.
             let (time, groups) = self.over.map_or((d.sent / 2.0, 1), |(t, n)| (t + d.sent, n + 1));
             self.over = Some((time, groups));
-            if time > LEAST_OVERUSE_MS && groups > 1 && slope > before {
+            if time > LEAST_OVERUSE_MS && groups > 1 && slope > slope_before {
                 self.over = None;
                 self.usage = Usage::Over;
             }

@@ -277,7 +277,7 @@ impl Scream {
         let long_ago = self
             .reduced
             .is_none_or(|t| f.now.since(t).seconds() > POST_CONGESTION * virtual_rtt.max(self.srtt));
-        let before = self.window;
+        let window_before = self.window;
         let (is_lost, is_marked) = (self.is_lost, self.is_marked);
         let kept_share = if is_lost {
             self.s.get(&BETA_LOSS)
@@ -298,7 +298,7 @@ impl Scream {
             return;
         };
         if self.has_grown {
-            (self.inflection, self.has_grown) = (before, false);
+            (self.inflection, self.has_grown) = (window_before, false);
         }
         self.window = (self.window * kept_share).max(MIN_REF_WND);
         (self.reduced, self.is_lost, self.is_marked) = (Some(f.now), false, false);

@@ -413,7 +413,7 @@ fn the_bound_grows_twice_as_fast_each_round() {
     (h.q.bounds.inflight_longterm, h.q.cwnd) = (60_000.0, 60_000.0);
     let mut grown = Vec::new();
     for _ in 0..5 {
-        let before = h.longterm();
+        let bound_before = h.longterm();
         let end = h.q.path.round + 1;
         while h.q.path.round < end {
             (h.out, h.q.cwnd) = (
@@ -422,7 +422,7 @@ fn the_bound_grows_twice_as_fast_each_round() {
             );
             h.ack(1.0, 1.0, 40.0, |s, _| s.in_flight_at_send = 0);
         }
-        grown.push(h.longterm() - before);
+        grown.push(h.longterm() - bound_before);
     }
     assert!(grown.windows(2).all(|g| g[1] >= g[0]), "{grown:?}");
     assert!(grown[4] >= 8.0 && grown[0] <= 2.0, "{grown:?}");
@@ -469,7 +469,7 @@ fn after_a_rest_it_paces_at_the_rate_and_does_not_probe_rtt() {
 #[test]
 fn a_timeout_leaves_one_segment_more_than_is_in_flight() {
     let mut h = Hand::settle();
-    let before = h.q.cwnd;
+    let cwnd_before = h.q.cwnd;
     h.q.on_congestion(&CongestionEvent {
         in_flight: 7000,
         ..sign(Congestion::Timeout { again: false }, 40_000)
@@ -479,8 +479,8 @@ fn a_timeout_leaves_one_segment_more_than_is_in_flight() {
     assert_eq!(h.q.cwnd, 9000.0);
     h.ack(1.0, 1.0, 40.0, |_, _| {});
     assert!(
-        h.q.cwnd >= before.min(h.q.bounds.inflight_shortterm) - 1.0,
-        "{} of {before}",
+        h.q.cwnd >= cwnd_before.min(h.q.bounds.inflight_shortterm) - 1.0,
+        "{} of {cwnd_before}",
         h.q.cwnd
     );
 }

@@ -7,13 +7,13 @@ use crate::tcp::testing::config;
 
 /// Segments of 1000 B of payload and 1040 on the wire.
 fn control(target: &str, window: &str) -> Box<dyn CongestionControl> {
-    let own = Settings::defaults(&MODEL).with("target", target).with("window", "1s");
+    let own_settings = Settings::defaults(&MODEL).with("target", target).with("window", "1s");
     let settings = [
         ("payload", "1000B"),
         ("initial_window", window),
         ("initial_ssthresh", "1000B"),
     ];
-    build(&own, &config(&settings).window)
+    build(&own_settings, &config(&settings).window)
 }
 
 /// The source from the side of the network, with segments numbered from 0.
@@ -205,7 +205,7 @@ fn after_a_timeout_one_segment_is_left_with_its_share() {
 fn recovery_leaves_both_windows() {
     let mut dialogue = half_marked();
     dialogue.loses();
-    let before = (dialogue.window(), dialogue.marked());
+    let state_before = (dialogue.window(), dialogue.marked());
     dialogue.c.on_ack(&AckEvent {
         una: 1 + 1000 * dialogue.una,
         phase: Phase::Recovery,
@@ -217,6 +217,6 @@ fn recovery_leaves_both_windows() {
         phase: Phase::Recovery,
         ..acked(500)
     });
-    assert_eq!((dialogue.window(), dialogue.marked()), before);
+    assert_eq!((dialogue.window(), dialogue.marked()), state_before);
     assert_eq!(dialogue.c.read(1), 2500.0);
 }

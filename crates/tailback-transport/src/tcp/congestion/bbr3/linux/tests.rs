@@ -241,12 +241,12 @@ fn a_late_ack_does_not_replace_the_minimum() {
 fn a_timeout_bounds_by_the_window_before_it() {
     for form in FORMS {
         let mut h = settled(form);
-        let before = h.q.cwnd;
+        let cwnd_before = h.q.cwnd;
         h.q.on_congestion(&CongestionEvent {
             in_flight: 7000,
             ..sign(Congestion::Timeout { again: false }, 40_000)
         });
-        let bound = if form == "linux" { before } else { f64::INFINITY };
+        let bound = if form == "linux" { cwnd_before } else { f64::INFINITY };
         assert_eq!((h.q.cwnd, h.q.bounds.inflight_shortterm), (8000.0, bound), "{form}");
     }
 }
