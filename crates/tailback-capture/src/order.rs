@@ -96,11 +96,11 @@ impl Order {
             }
         }
         let port = self.ports.get_mut(earliest_port)?;
-        let next = match all {
+        let next_fate = match all {
             true => port.fates.pop(),
             false => port.fates.next_settled(),
         }?;
-        let n = next.record.bytes;
+        let n = next_fate.record.bytes;
         into.extend_from_slice(&port.bytes[port.left..port.left + n]);
         port.left += n;
         if port.left > port.bytes.len() / 2 {
@@ -109,8 +109,8 @@ impl Order {
         }
         self.held -= n;
         Some(NextRecord {
-            flow: next.record.flow,
-            said: next.said,
+            flow: next_fate.record.flow,
+            said: next_fate.said,
         })
     }
 }

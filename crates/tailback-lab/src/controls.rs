@@ -67,11 +67,11 @@ fn control(param: &Param, path: &[&str], value: Option<&Value>, label: Option<&s
             None => control["kind"] = json!("text"),
             Some(measure) => {
                 let number = measure.read(value.unwrap_or(&default));
-                let (least, most) = measure.near(number, kind.least, kind.most);
+                let (least_shown, most_shown) = measure.near(number, kind.least, kind.most);
                 control["kind"] = json!(measure.word());
                 control["number"] = json!(number);
-                control["least"] = json!(least);
-                control["most"] = json!(most);
+                control["least"] = json!(least_shown);
+                control["most"] = json!(most_shown);
                 control["range"] = json!([kind.least, kind.most]);
             }
         },
@@ -133,11 +133,11 @@ fn mean_rtt(document: &ScenarioTable, link: &LinkSpec) -> f64 {
         .into_iter()
         .flat_map(|g| g.values())
         .filter_map(|g| g.get(flows::RTT.name));
-    let texts = rtts.flat_map(|rtt| match rtt {
+    let rtt_values = rtts.flat_map(|rtt| match rtt {
         Value::Array(all) => all.clone(),
         one => vec![one.clone()],
     });
-    let seconds: Vec<f64> = texts
+    let seconds: Vec<f64> = rtt_values
         .filter_map(|t| parse_time(t.as_str()?).ok())
         .map(Duration::seconds)
         .collect();

@@ -55,11 +55,11 @@ pub fn picture(
     extras: PictureExtras,
     reader: &ScenarioReader,
 ) -> Result<Vec<u8>, LabRefusal> {
-    let mut numbers = FrameNumbers::default();
+    let mut frame_numbers = FrameNumbers::default();
     let columns = order.columns.clamp(*COLUMNS.start(), *COLUMNS.end());
     let drawn_runs: Vec<Value> = runs
         .iter()
-        .map(|r| of_run(r, columns, &mut numbers, reader.library))
+        .map(|r| of_run(r, columns, &mut frame_numbers, reader.library))
         .collect();
     let Some(first) = runs.first().map(|r| r.asked) else {
         return Err(LabRefusal::Page("there is no run".into()));
@@ -82,7 +82,7 @@ pub fn picture(
     if extras.controls {
         header["controls"] = Value::Array(controls(state, reader)?);
     }
-    Ok(frame(&header, &numbers))
+    Ok(frame(&header, &frame_numbers))
 }
 
 /// The rows of the table of numbers: the title, the unit, and the place in a run of each.

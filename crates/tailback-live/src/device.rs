@@ -91,12 +91,12 @@ pub fn open_interface(name: &str) -> io::Result<OwnedFd> {
     };
     set(&socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &everyone)?;
     // SAFETY: a structure of numbers, for which zero is a valid value.
-    let mut here: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-    (here.sll_family, here.sll_protocol) = (libc::AF_PACKET as _, EVERYTHING);
-    here.sll_ifindex = index as c_int;
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    (address.sll_family, address.sll_protocol) = (libc::AF_PACKET as _, EVERYTHING);
+    address.sll_ifindex = index as c_int;
     let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
     // SAFETY: `here` outlives the call and has the given length.
-    check(unsafe { libc::bind(fd, (&raw const here).cast(), length) })?;
+    check(unsafe { libc::bind(fd, (&raw const address).cast(), length) })?;
     Ok(socket)
 }
 

@@ -56,15 +56,15 @@ pub fn describe(py: Python, e: &PyErr) -> String {
         .map_or_else(|_| "an exception".to_string(), |n| n.to_string());
     let text = e.value(py).str().map_or_else(|_| String::new(), |s| s.to_string());
     let mut place = String::new();
-    let mut next = e.traceback(py).map(Bound::into_any);
-    while let Some(t) = next {
-        let here = || -> PyResult<String> {
+    let mut traceback = e.traceback(py).map(Bound::into_any);
+    while let Some(t) = traceback {
+        let place_here = || -> PyResult<String> {
             let code = t.getattr("tb_frame")?.getattr("f_code")?;
             let (file, line) = (code.getattr("co_filename")?, t.getattr("tb_lineno")?);
             Ok(format!(" ({file}:{line}, in {})", code.getattr("co_name")?))
         };
-        place = here().unwrap_or_default();
-        next = t.getattr("tb_next").ok().filter(|n| !n.is_none());
+        place = place_here().unwrap_or_default();
+        traceback = t.getattr("tb_next").ok().filter(|n| !n.is_none());
     }
     if text.is_empty() {
         format!("{name}{place}")

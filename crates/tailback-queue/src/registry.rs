@@ -347,11 +347,13 @@ impl<P: HeldPacket> Registry<P> {
             true => context.stream.bits(),
             false => 0,
         };
-        let line = context.clone();
+        let line_context = context.clone();
         let inner = |own: &Settings, context: BuildContext| self.build_at(own, context, outside, share);
         let mut queue = entry.build(settings, context, &self.pieces, &inner)?;
         if let Some(aqm) = aqm {
-            let make = self.maker(aqm, settings, &line).map_err(|e| e.within(AQM.name))?;
+            let make = self
+                .maker(aqm, settings, &line_context)
+                .map_err(|e| e.within(AQM.name))?;
             let at = |q: QueueId| make(Stream::new(seed, &format!("aqm.{q}")));
             // An error in the settings is the same for every queue, so it is found with queue 0.
             at(0).map_err(|e| e.within(AQM.name))?;
@@ -377,7 +379,7 @@ impl<P: HeldPacket> Registry<P> {
         }
         let washes = !disciplines_before.is_empty() && queue.leave_washing();
         for (i, b) in disciplines_before.iter().enumerate().rev() {
-            let make = self.maker(b, settings, &line);
+            let make = self.maker(b, settings, &line_context);
             let admission = make.and_then(|make| make(Stream::new(seed, &format!("before.{i}"))));
             let admission = admission.map_err(|e| e.within(&format!("{}[{i}]", BEFORE.name)))?;
             if let Some(why) = admission.needs_its_queue() {

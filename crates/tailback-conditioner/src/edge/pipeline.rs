@@ -278,12 +278,12 @@ impl<P: Packet> Edge<P> {
             return;
         };
         t.at = now + t.interval;
-        let (weighing, least) = (e.weighing(), e.round_trips.own_least());
+        let (weighing, own_least) = (e.weighing(), e.round_trips.own_least());
         if weighing.target == Some(TargetRule::Square) {
             self.exchange.tell(Told::Target(e.least_target()), now, out);
         }
-        if let Some(least) = least.filter(|_| weighing.round_trip.is_some()) {
-            self.exchange.tell(Told::LeastRoundTrip(least), now, out);
+        if let Some(own_least) = own_least.filter(|_| weighing.round_trip.is_some()) {
+            self.exchange.tell(Told::LeastRoundTrip(own_least), now, out);
         }
         if let Some(loss) = e.own_loss() {
             self.exchange.tell(Told::Loss(loss), now, out);
@@ -415,7 +415,7 @@ impl<P: Packet> Conditioner<P> for Edge<P> {
 
     fn next_timer(&self) -> Option<Time> {
         let shapers = self.shapers.iter().flat_map(|s| s.by_aggregate.values());
-        let others = [
+        let other_timers = [
             self.telling.as_ref().map(|t| t.at),
             self.feedback.as_ref().map(Feedback::next),
             self.adaptive.as_ref().map(Adaptive::next),
@@ -423,7 +423,7 @@ impl<P: Packet> Conditioner<P> for Edge<P> {
         ];
         shapers
             .filter_map(Shaper::next)
-            .chain(others.into_iter().flatten())
+            .chain(other_timers.into_iter().flatten())
             .min()
     }
 

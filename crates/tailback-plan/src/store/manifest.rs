@@ -364,11 +364,11 @@ impl<'de> Visitor<'de> for RowsVisitor {
 
 /// The time of day in UTC, in the format of ISO 8601.
 fn now() -> String {
-    let since = SystemTime::now()
+    let epoch_s = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or(Duration::ZERO)
         .as_secs();
-    let (days, seconds) = (since / 86_400, since % 86_400);
+    let (days, seconds) = (epoch_s / 86_400, epoch_s % 86_400);
     // Days since 0000-03-01, in eras of 400 years; months are counted from March, so that leap days are at the end.
     let z = days + 719_468;
     let (era, day) = (z / 146_097, z % 146_097);

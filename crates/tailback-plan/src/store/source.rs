@@ -185,11 +185,11 @@ impl Source {
         };
         let mut odd = false;
         let take = &mut |chunk: usize, t: Table| {
-            let texts = |name: &str| match t.column(name).map(|c| &c.data) {
+            let column_texts = |name: &str| match t.column(name).map(|c| &c.data) {
                 Some(Data::Text(v)) => v.as_slice(),
                 _ => &[],
             };
-            for (key, status) in texts("key").iter().zip(texts("status")) {
+            for (key, status) in column_texts("key").iter().zip(column_texts("status")) {
                 let Some(key) = Key::parse(key) else {
                     odd = true;
                     continue;

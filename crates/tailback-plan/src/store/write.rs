@@ -232,11 +232,11 @@ impl Store {
             return Ok(());
         };
         for (chunk_number, keys) in source.contents.keys.iter().enumerate() {
-            let others = |k: &Key| {
+            let other_here = |k: &Key| {
                 let here = self.index.get(k).is_some_and(|p| p.source == at);
                 here && !own_keys.contains(k)
             };
-            let keys: Vec<Key> = keys.iter().copied().filter(others).collect();
+            let keys: Vec<Key> = keys.iter().copied().filter(other_here).collect();
             if keys.is_empty() {
                 continue;
             }

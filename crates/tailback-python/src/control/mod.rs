@@ -134,12 +134,12 @@ impl ScriptedControl {
             |what: &str, value: &Bound<PyAny>, remedy: &str| Err(self.own.unfit(method, what, value, self.now, remedy));
         let cwnd = left_by("cwnd", "; rules.initial_window is where the built-in controls begin")?;
         let rules = &self.window.rules;
-        let least = rules.least;
+        let least_window = rules.least;
         match cwnd.extract::<f64>() {
-            Ok(bytes) if bytes.is_finite() && bytes >= least => self.window.cwnd = bytes,
+            Ok(bytes) if bytes.is_finite() && bytes >= least_window => self.window.cwnd = bytes,
             _ => {
                 let remedy = format!(
-                    "give a number of bytes of at least {least}; a segment has {}",
+                    "give a number of bytes of at least {least_window}; a segment has {}",
                     rules.segment
                 );
                 return unfit("cwnd", &cwnd, &remedy);

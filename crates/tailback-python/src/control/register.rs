@@ -186,11 +186,11 @@ pub fn register_control(
     let class = class.map(Bound::unbind);
     let mut registered = known();
     if let Some(now) = registered.named(family, &name) {
-        let same = match (&now.class, &class) {
+        let is_same = match (&now.class, &class) {
             (Some(old), Some(new)) => old.is(new),
             (old, new) => old.is_some() && new.is_none(),
         };
-        if same {
+        if is_same {
             return Ok(());
         }
     }

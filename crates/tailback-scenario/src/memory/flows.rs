@@ -86,8 +86,8 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
     for (group, used) in spec.flows.iter().zip(&lines.flows) {
         let b = &used.brings;
         let per_flow = flow_bytes(spec, group, b, used.carried / b.flows.max(1.0));
-        let (rows, kept) = tables::rows("transfers", b.portions);
-        let transfers = b.portions * (of::<TransferRow>() + 48.0) + rows;
+        let (row_bytes, kept_bytes) = tables::rows("transfers", b.portions);
+        let transfers = b.portions * (of::<TransferRow>() + 48.0) + row_bytes;
         let (_, own_bytes) = tables::rows("flows", f64::from(group.count));
         // Each edge stores its distance to each other edge.
         let edges = if group.conditioner.is_some() {
@@ -101,7 +101,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
         parts.add(
             &format!("flows.{}", group.name),
             f64::from(group.count) * per_flow + delays + transfers + bins + 2.0 * BINS,
-            own_bytes + kept + bins_kept,
+            own_bytes + kept_bytes + bins_kept,
         );
     }
 }

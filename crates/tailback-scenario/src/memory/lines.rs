@@ -240,12 +240,12 @@ impl<'a> Lines<'a> {
 
 /// The largest rate of the run: that of the line, or of a slower shaper, including the fastest rate that a change sets.
 fn most(d: &DirectionSpec) -> BitRate {
-    let line = d.rates()[1];
+    let line_rate = d.rates()[1];
     let changed = d.changes.iter().filter_map(|c| match &c.to {
-        Values::Queue(queues) => queues.iter().map(|q| shaped::rate(q, line)).max(),
+        Values::Queue(queues) => queues.iter().map(|q| shaped::rate(q, line_rate)).max(),
         _ => None,
     });
-    changed.fold(shaped::rate(&d.queue, line), BitRate::max)
+    changed.fold(shaped::rate(&d.queue, line_rate), BitRate::max)
 }
 
 impl<'a> Line<'a> {

@@ -46,7 +46,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
         let flows: f64 = spec.flows.iter().map(|g| f64::from(g.count)).sum();
         let members: f64 = spec.sessions.iter().map(|s| f64::from(s.clients)).sum();
         let links = 2.0 * spec.links.len() as f64;
-        let (rows, kept) = tables::rows("intervals", intervals * (flows + members));
+        let (row_bytes, kept_bytes) = tables::rows("intervals", intervals * (flows + members));
         let (link_rows, link_kept) = tables::rows("link_intervals", intervals * links);
         let groups = (spec.flows.len() + spec.sessions.len()) as f64;
         let (group_rows, group_kept) = tables::rows("group_intervals", intervals * groups);
@@ -56,8 +56,8 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
         let groups = intervals * groups * of::<Snapshot>();
         parts.add(
             "interval",
-            snapshot_bytes + groups + rows + link_rows + group_rows,
-            kept + link_kept + group_kept,
+            snapshot_bytes + groups + row_bytes + link_rows + group_rows,
+            kept_bytes + link_kept + group_kept,
         );
     }
     if spec.log_drops {

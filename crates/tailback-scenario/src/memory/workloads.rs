@@ -44,14 +44,14 @@ pub fn add(parts: &mut Parts, spec: &Spec, library: &Library) {
             true => flows,
             false => flows.min(OPEN.0 * flows + OPEN.1 * w.hosts.len() as f64),
         };
-        let (rows, kept) = tables::rows("transfers", flows);
+        let (row_bytes, kept_bytes) = tables::rows("transfers", flows);
         let control = ControlFacts::of(&w.transport, library);
         let mut bytes = member_bytes() + open * connection_bytes(&w.transport, control);
-        bytes += rows + flows * (of::<TransferRow>() + TIMES);
+        bytes += row_bytes + flows * (of::<TransferRow>() + TIMES);
         let directions = spec.links.iter().flat_map(|l| [&l.forward, &l.reverse]);
         bytes += directions
             .map(|d| buffer(d, SMALL).min(MOST_WAITING) * PACKET)
             .sum::<f64>();
-        parts.add(&format!("workload.{}", w.name), bytes, kept);
+        parts.add(&format!("workload.{}", w.name), bytes, kept_bytes);
     }
 }

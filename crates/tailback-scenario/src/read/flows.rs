@@ -499,11 +499,11 @@ fn delays_for(
     (0..common.min(count as usize))
         .map(|i| {
             let (rtt, far) = (rtt[i % rtt.len()], far[i % far.len()]);
-            let least = path + far + far;
-            if rtt < least {
-                Err((rtt, least))
+            let least_rtt = path + far + far;
+            if rtt < least_rtt {
+                Err((rtt, least_rtt))
             } else {
-                Ok(Duration((rtt - least).0 / 2))
+                Ok(Duration((rtt - least_rtt).0 / 2))
             }
         })
         .collect()

@@ -158,12 +158,14 @@ impl<'a> Routes<'a> {
         };
         let hops_from =
             |routes: &mut Routes<'a>, node| routes.ways_from(node).iter().map(|w| w.hops).collect::<Vec<_>>();
-        let (there, back) = (hops_from(self, from), hops_from(self, to));
-        if there[to] == FAR {
+        let (hops_there, hops_back) = (hops_from(self, from), hops_from(self, to));
+        if hops_there[to] == FAR {
             return vec![];
         }
         let on_path = |node: usize, next: usize| {
-            there[node] != FAR && back[next] != FAR && there[node] + 1 + back[next] == there[to]
+            hops_there[node] != FAR
+                && hops_back[next] != FAR
+                && hops_there[node] + 1 + hops_back[next] == hops_there[to]
         };
         let leaving = self.out.iter().enumerate();
         let mut all: Vec<Hop> = leaving

@@ -63,12 +63,12 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
         (&top::LINKS, links(fabric.links, &node.at)),
         (&top::SWITCHES, fabric.switches),
     ];
-    let most = tables[0]
+    let value_count = tables[0]
         .1
         .iter()
         .map(|(_, keys)| keys.iter().map(|e| size(&e.node)).sum::<usize>())
         .sum::<usize>();
-    if most > MOST_VALUES {
+    if value_count > MOST_VALUES {
         r.complain(Problem::new(
             "limit",
             node.at.clone(),

@@ -107,11 +107,11 @@ fn the_sentence_names_every_group_concerned_and_is_absent_elsewhere() {
             }
         }
     }
-    let both = flows(&[
+    let both_groups = flows(&[
         ("one", &control_with("bbr", "on")),
         ("two", &control_with("prague", "off")),
     ]);
-    assert_eq!(said(&both).len(), 2);
+    assert_eq!(said(&both_groups).len(), 2);
     let pages = r#"
         [sessions.web]
         kind = "requests"

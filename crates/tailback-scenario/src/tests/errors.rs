@@ -270,11 +270,11 @@ fn a_control_whose_class_is_not_at_hand_is_told_where_to_run() {
     let udp_traffic = "transport = \"udp\"\ntraffic = { kind = \"poisson\", rate = \"1Mbps\" }";
     for name in ["mine.py:Gentle", "lab.Gentle"] {
         let p = broken(udp_traffic, &format!("tcp = {{ congestion = \"{name}\" }}"));
-        let shown = format!("\"{name}\"");
-        check(&p, 13, "flows.web.tcp.congestion", &shown, "tb.congestion(CLASS)");
+        let quoted_name = format!("\"{name}\"");
+        check(&p, 13, "flows.web.tcp.congestion", &quoted_name, "tb.congestion(CLASS)");
         assert!(p.problem.contains(&format!("the Python class {name}")), "{p:#?}");
         let p = broken(udp_traffic, &format!("transport = \"{name}\""));
-        check(&p, 13, "flows.web.transport", &shown, "transport=tb.stack(CLASS)");
+        check(&p, 13, "flows.web.transport", &quoted_name, "transport=tb.stack(CLASS)");
     }
 }
 

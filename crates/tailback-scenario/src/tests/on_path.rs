@@ -305,11 +305,11 @@ fn what_cannot_be_known_is_refused_with_its_place() {
         assert_eq!((at, name.as_str()), (line, key), "{whole}");
         assert!(whole.contains(problem), "{whole}");
     }
-    let alone = format!(
+    let lone_link = format!(
         "{NET}[link.idle]\nfrom = \"right\"\nto = \"far\"\nrate = \"1Mbps\"\ndelay = \"1ms\"\nqueue = {{ kind = \
          \"droptail\", buffer = \"1 bdp\" }}\n"
     );
-    let (_, _, _, whole) = refused(&alone.replace("count = 4", "from = \"left\"\nto = \"right\""), &[]);
+    let (_, _, _, whole) = refused(&lone_link.replace("count = 4", "from = \"left\"\nto = \"right\""), &[]);
     assert!(whole.contains("no flow crosses link.idle"), "{whole}");
     let e = read(&NET.replace("delay = \"10ms\"", "delay = \"1 rtt\""), &[]).unwrap_err();
     assert_eq!(

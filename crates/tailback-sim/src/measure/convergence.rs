@@ -122,12 +122,12 @@ impl ConvergenceMeter {
     pub fn from_settings(s: &Settings, i: u32) -> ConvergenceMeter {
         let band = s.get(&WITHIN);
         let per_ns = s.turn(&RATE, i).bits_per_second() / 8e9;
-        let most = match s.get(&SIDES) {
+        let upper_bound = match s.get(&SIDES) {
             Sides::Both => per_ns * (1.0 + band),
             Sides::Below => f64::INFINITY,
         };
         let from_first = s.get(&FROM) == Origin::First;
-        ConvergenceMeter::new(per_ns * (1.0 - band), most, from_first, s.get(&WINDOW))
+        ConvergenceMeter::new(per_ns * (1.0 - band), upper_bound, from_first, s.get(&WINDOW))
     }
 
     fn new(least: f64, most: f64, from_first: bool, window: Duration) -> ConvergenceMeter {

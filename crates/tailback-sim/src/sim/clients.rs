@@ -57,11 +57,11 @@ impl Sim {
             let Some((last, first)) = self.ports_of_client(&pairs, paths) else {
                 continue;
             };
-            let alone = [last, first]
+            let is_alone = [last, first]
                 .iter()
                 .all(|p| used[*p as usize].ways == pairs.len() as u32);
             let takes_all = self.is_open(first as usize, looks) && !self.may_lose(first as usize);
-            if alone && takes_all && self.net.ports[last as usize].hands_ahead {
+            if is_alone && takes_all && self.net.ports[last as usize].hands_ahead {
                 self.apps.all[app].alone = true;
                 last_ports.push(last);
             }

@@ -143,7 +143,7 @@ impl EqualPaths {
         let mut hops = vec![far; graph.nodes()];
         hops[goal as usize] = 0;
         let mut layer = vec![goal];
-        let mut next = vec![NOWHERE; graph.nodes()];
+        let mut next_sets = vec![NOWHERE; graph.nodes()];
         while !layer.is_empty() {
             let mut beyond = vec![];
             for node in &layer {
@@ -163,11 +163,11 @@ impl EqualPaths {
                 let up = graph.leaving(*node).iter().filter(|a| !self.is_down(a.port));
                 let nearer = up.filter(|a| hops[a.to as usize] < hops[*node as usize]);
                 let ports: Vec<u32> = nearer.map(|a| a.port).collect();
-                next[*node as usize] = self.set(*node, ports);
+                next_sets[*node as usize] = self.set(*node, ports);
             }
             layer = beyond;
         }
-        next
+        next_sets
     }
 
     fn is_down(&self, port: u32) -> bool {

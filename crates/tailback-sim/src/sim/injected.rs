@@ -112,12 +112,12 @@ impl Injected {
             stream.delivered += payload;
             return;
         }
-        let next = FIRST_BYTE + stream.delivered;
+        let next_byte = FIRST_BYTE + stream.delivered;
         let end = p.seq() + payload;
-        if payload == 0 || end <= next {
+        if payload == 0 || end <= next_byte {
             return;
         }
-        if p.seq() > next {
+        if p.seq() > next_byte {
             stream.beyond.insert(p.seq(), end);
         } else {
             stream.delivered = stream.beyond.advance(end) - FIRST_BYTE;

@@ -318,15 +318,15 @@ impl Sim {
         packet.next_hop();
         let route = self.net.ways[packet.flow_id().0 as usize][usize::from(packet.is_backward())];
         if packet.hop() < usize::from(route.len) {
-            let mut next = self.net.routes[route.start as usize + packet.hop()];
-            if next >= CHOICE {
-                next = match self.choose(next, Some(port), &mut packet) {
-                    Next::Port(next) => next,
+            let mut next_port = self.net.routes[route.start as usize + packet.hop()];
+            if next_port >= CHOICE {
+                next_port = match self.choose(next_port, Some(port), &mut packet) {
+                    Next::Port(next_port) => next_port,
                     Next::End => return self.arrive(packet),
                     Next::Lost => return self.lose_at_far_end(port, &packet),
                 };
             }
-            self.offer(next, packet);
+            self.offer(next_port, packet);
         } else {
             self.arrive(packet);
         }

@@ -211,11 +211,11 @@ impl Sim {
                 resent: so_far.resent - w.before.resent,
             };
         }
-        let next = waiting.front().map_or(NOTHING_AWAITED, |w| threshold(w.written));
-        if next == NOTHING_AWAITED {
+        let next_awaited = waiting.front().map_or(NOTHING_AWAITED, |w| threshold(w.written));
+        if next_awaited == NOTHING_AWAITED {
             self.apps.awaited.remove(&key);
         }
-        self.flows.all[flow.0 as usize].awaits[side as usize] = next;
+        self.flows.all[flow.0 as usize].awaits[side as usize] = next_awaited;
     }
 
     /// A connection is over: bytes that are not acknowledged by now never will be.

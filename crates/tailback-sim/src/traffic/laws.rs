@@ -395,8 +395,8 @@ impl Draw for LogNormal {
 const LEAST_KEPT: f64 = 1e-3;
 
 fn log_normal_fits(s: &Settings) -> Result<(), Conflict> {
-    let kept = LogNormal::of(s).kept();
-    if kept >= LEAST_KEPT {
+    let kept_share = LogNormal::of(s).kept();
+    if kept_share >= LEAST_KEPT {
         return Ok(());
     }
     Err(Conflict {
@@ -404,7 +404,7 @@ fn log_normal_fits(s: &Settings) -> Result<(), Conflict> {
         value: None,
         problem: format!(
             "only {:.2} % of the draws of this law lie between min and max",
-            100.0 * kept
+            100.0 * kept_share
         ),
         remedy: "let min and max lie around the mean",
     })

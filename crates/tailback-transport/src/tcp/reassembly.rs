@@ -53,12 +53,12 @@ impl Reassembly {
     /// The data up to `next` arrived in order. Returns the next expected byte, past any held interval that now
     /// connects.
     pub fn advance(&mut self, next: u64) -> u64 {
-        let mut next = next;
+        let mut next_byte = next;
         let mut filled = 0;
         while let Some(&(lo, hi)) = self.held.get(filled)
-            && lo <= next
+            && lo <= next_byte
         {
-            next = next.max(hi);
+            next_byte = next_byte.max(hi);
             filled += 1;
         }
         if filled > 0 {
@@ -68,9 +68,9 @@ impl Reassembly {
             }
         }
         if !self.points.is_empty() {
-            self.points.retain(|p| *p >= next);
+            self.points.retain(|p| *p >= next_byte);
         }
-        next
+        next_byte
     }
 
     /// Append up to `most` blocks, most recently touched first.

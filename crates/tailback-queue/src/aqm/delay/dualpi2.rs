@@ -226,11 +226,11 @@ impl<P: Packet> DualPi2<P> {
     /// to less than one, this is never the case, and the full buffer limits L instead.
     fn l_is_overloaded(&self) -> bool {
         let k = self.config.coupling * self.base;
-        let over = match self.config.form {
+        let is_over = match self.config.form {
             DualForm::Rfc9332 => k >= 1.0,
             DualForm::Linux => k > 1.0,
         };
-        over && self.config.most >= 1.0
+        is_over && self.config.most >= 1.0
     }
 
     /// Whether the probability of the classic queue has reached its limit. It can reach one if the coupling is below

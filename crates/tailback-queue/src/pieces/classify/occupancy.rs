@@ -61,12 +61,12 @@ impl Occupancy {
     fn counted_ratio(&self) -> f64 {
         // One machine instruction compares several counts.
         done_if_long(self.flows.len() / 8);
-        let (mut least, mut most) = (u32::MAX, 0);
+        let (mut least_flows, mut most_flows) = (u32::MAX, 0);
         for n in &self.flows {
-            least = least.min(*n);
-            most = most.max(*n);
+            least_flows = least_flows.min(*n);
+            most_flows = most_flows.max(*n);
         }
-        f64::from(most) / f64::from(least)
+        f64::from(most_flows) / f64::from(least_flows)
     }
 
     pub fn join(&mut self, q: QueueId, n: u32) {

@@ -266,11 +266,11 @@ impl EventList {
         let mut node = first_node;
         for _ in 0..LONGEST_WALK {
             self.walked += 1;
-            let next = self.nodes[node as usize].next;
-            if next == NONE || key < self.nodes[next as usize].key {
-                return self.link(key, slot, node, next);
+            let next_node = self.nodes[node as usize].next;
+            if next_node == NONE || key < self.nodes[next_node as usize].key {
+                return self.link(key, slot, node, next_node);
             }
-            node = next;
+            node = next_node;
         }
         self.far_from = self.far_from.min(key.time());
         self.heap.push(key);
@@ -498,11 +498,11 @@ impl Bitmap {
     #[inline(never)]
     fn next_word(&self, i: usize) -> Option<usize> {
         // The bits of a word above position p; none above 63.
-        let above = |p: usize| (!0u64 << p) << 1;
-        let mut word = self.words[i >> 12] & above((i >> 6) & 63);
+        let bits_above = |p: usize| (!0u64 << p) << 1;
+        let mut word = self.words[i >> 12] & bits_above((i >> 6) & 63);
         let mut group = i >> 12;
         if word == 0 {
-            let groups = self.top & above(group);
+            let groups = self.top & bits_above(group);
             if groups == 0 {
                 return None;
             }

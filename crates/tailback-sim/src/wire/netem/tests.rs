@@ -119,13 +119,13 @@ fn correlated_numbers_keep_a_part_of_the_last() {
     let (mut same_rng, mut last_number) = (rng.clone(), u64::from(numbers.last));
     let mut samples = vec![];
     for _ in 0..50_000 {
-        let next = numbers.next(&mut rng);
+        let number = numbers.next(&mut rng);
         let new = same_rng.bits() >> 32;
         // One half is 0x80000000 of 0x100000000.
         let rho = 0x8000_0001;
         last_number = ((u128::from(new) * (0x1_0000_0000 - rho) + u128::from(last_number) * rho) >> 32) as u64;
-        assert_eq!(u64::from(next), last_number);
-        samples.push(f64::from(next) / 4_294_967_296.0 - 0.5);
+        assert_eq!(u64::from(number), last_number);
+        samples.push(f64::from(number) / 4_294_967_296.0 - 0.5);
     }
     let n = samples.len() as f64;
     let variance = samples.iter().map(|x| x * x).sum::<f64>() / n;

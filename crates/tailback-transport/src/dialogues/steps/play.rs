@@ -180,11 +180,11 @@ impl<'n, 'a> Playing<'n, 'a> {
     fn open(&mut self, round_trip: Duration, lost: u64) -> Result<(), String> {
         self.net.act(Who::A, Act::Write(Some(0)))?;
         while self.net.sent.len() <= lost as usize {
-            let next = self.net.ends[0].next();
-            if next == Time::NEVER {
+            let next_event = self.net.ends[0].next();
+            if next_event == Time::NEVER {
                 return Err("it sent no SYN".to_string());
             }
-            self.net.run(next)?;
+            self.net.run(next_event)?;
         }
         let (first, last) = (self.net.sent[0].1.at, self.net.sent[lost as usize].1.clone());
         let gap = last.at.since(first).seconds() / lost as f64;

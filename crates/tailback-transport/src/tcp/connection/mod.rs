@@ -328,18 +328,18 @@ impl ConnectionEnd {
             self.sender.block().force_next();
         }
         let held = self.cfg.nagle && !rides && self.sender.nagle_holds();
-        let mut next = match self.persist.probe(&mut self.sender, now) {
+        let mut transmit = match self.persist.probe(&mut self.sender, now) {
             Some(s) => Transmit::Segment(s),
             None if held => Transmit::Idle,
             None => self.sender.poll_transmit(now),
         };
         self.sender.block().take_forced();
-        match &mut next {
+        match &mut transmit {
             Transmit::Segment(s) => self.receiver.acknowledge_on(s, now),
-            _ if self.receiver.is_due() => next = Transmit::Segment(self.pure_ack(now)),
+            _ if self.receiver.is_due() => transmit = Transmit::Segment(self.pure_ack(now)),
             _ => self.persist.look(&self.cfg, &self.sender, now),
         }
-        next
+        transmit
     }
 }
 

@@ -202,13 +202,13 @@ mod tests {
     /// RFC 6675's definitions, segment by segment (segments of 10 bytes).
     fn by_the_rfc(sacked: &[bool], una: usize, mark: usize) -> (usize, u64) {
         let lost = |s: usize| {
-            let above = &sacked[s + 1..];
-            let sequences = above
+            let segments_above = &sacked[s + 1..];
+            let sequences = segments_above
                 .iter()
                 .enumerate()
-                .filter(|(i, x)| **x && (*i == 0 || !above[i - 1]))
+                .filter(|(i, x)| **x && (*i == 0 || !segments_above[i - 1]))
                 .count();
-            !sacked[s] && (sequences >= 3 || above.iter().filter(|x| **x).count() > 2)
+            !sacked[s] && (sequences >= 3 || segments_above.iter().filter(|x| **x).count() > 2)
         };
         let mut pipe = 0;
         for (s, arrived) in sacked.iter().enumerate().skip(una) {

@@ -60,16 +60,16 @@ impl ControlBlock {
         let mut edge = first;
         let mut reported = known.reported.iter().filter(|r| r.1 > first).peekable();
         while edge < s.max_sent {
-            let next = reported.peek().map_or((s.max_sent, s.max_sent), |r| **r);
-            let sacked = next.0 <= edge;
-            let stop = if sacked { next.1 } else { next.0 };
+            let next_range = reported.peek().map_or((s.max_sent, s.max_sent), |r| **r);
+            let sacked = next_range.0 <= edge;
+            let stop = if sacked { next_range.1 } else { next_range.0 };
             // The data that are to be sent again after a timeout count as lost from `nxt` on.
             let stop = if edge < s.nxt { stop.min(s.nxt) } else { stop };
             let end = s.between(edge, stop.min(s.max_sent)).end();
             let lost = !sacked && (edge >= s.nxt || (known.lost.0 <= edge && edge < known.lost.1));
             list.found(edge, end, sacked, lost, now);
             (edge, n) = (end, n + 1);
-            if end >= next.1 {
+            if end >= next_range.1 {
                 reported.next();
             }
         }

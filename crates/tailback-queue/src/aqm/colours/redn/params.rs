@@ -295,12 +295,15 @@ impl Thresholds {
             .filter(|(name, _)| mode == Steers::Adaptive || *name != "middle_threshold");
         let used: Vec<_> = used.collect();
         for pair in used.windows(2) {
-            let ((below, a), (above, b)) = (pair[0], pair[1]);
-            if let Some(colour) = (0..COLOURS).find(|&colour| a[colour] > b[colour]) {
+            let ((lower, low_levels), (upper, high_levels)) = (pair[0], pair[1]);
+            if let Some(colour) = (0..COLOURS).find(|&colour| low_levels[colour] > high_levels[colour]) {
                 return Err(Refusal::new(
-                    format!("{below} ({}) is above {above} ({})", a[colour], b[colour]),
                     format!(
-                        "give {above} of at least {below}; if both are left out, they are computed from the line's \
+                        "{lower} ({}) is above {upper} ({})",
+                        low_levels[colour], high_levels[colour]
+                    ),
+                    format!(
+                        "give {upper} of at least {lower}; if both are left out, they are computed from the line's \
                          rate"
                     ),
                 ));

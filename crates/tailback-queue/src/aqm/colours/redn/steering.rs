@@ -251,11 +251,11 @@ mod tests {
 
     /// The dynamic and the effective probability after each of these averages.
     fn through(s: &mut Steering, averages: &[f64]) -> Vec<(f64, f64)> {
-        let after = |a: &f64| {
+        let factor_after = |a: &f64| {
             s.arrival(*a);
             (s.dynamic(), s.effective())
         };
-        averages.iter().map(after).collect()
+        averages.iter().map(factor_after).collect()
     }
 
     #[test]

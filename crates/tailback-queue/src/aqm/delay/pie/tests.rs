@@ -319,17 +319,17 @@ proptest! {
         let mut always = Pie::configured(&settings(&[("max_burst", "40ms")]), context()).unwrap();
         let mut updated = Time::ZERO;
         for (id, (gap, act)) in steps.into_iter().enumerate() {
-            let until = b.now + Duration(gap);
+            let arrival = b.now + Duration(gap);
             loop {
-                let next = updated + Duration::from_millis(15);
-                if next > until {
+                let next_update = updated + Duration::from_millis(15);
+                if next_update > arrival {
                     break;
                 }
-                b.until(next);
+                b.until(next_update);
                 always.update(b.queue.admission.sojourn);
-                updated = next;
+                updated = next_update;
             }
-            b.until(until);
+            b.until(arrival);
             prop_assert_eq!(b.queue.admission.probability, always.probability);
             prop_assert_eq!(b.queue.admission.burst, always.burst);
             match act {

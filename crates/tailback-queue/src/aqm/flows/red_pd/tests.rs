@@ -45,12 +45,12 @@ fn race(with: &[(&str, &str)]) -> Seen {
     }
     race.run(Time::from_seconds(20.0));
     let sent_before = race.sent[0];
-    let (mut constant, mut others) = (0, 0);
+    let (mut constant, mut other_flows) = (0, 0);
     for second in 21..=60 {
         race.run(Time::from_seconds(f64::from(second)));
         let monitor = &race.bench.queue.admission.monitor;
         constant += monitor.flows().filter(|f| *f.0 == 0).count();
-        others += monitor.flows().filter(|f| *f.0 != 0).count();
+        other_flows += monitor.flows().filter(|f| *f.0 != 0).count();
     }
     let penalties = race.bench.log.dropped.iter().filter(|d| d.2 == DropReason::Penalty);
     let (own, all) = penalties.fold((0, 0), |(own, all), d| (own + u32::from(d.0.flow == 0), all + 1));
@@ -58,7 +58,7 @@ fn race(with: &[(&str, &str)]) -> Seen {
     Seen {
         passes: (race.sent[0] - sent_before) as f64 / (40.0 * 750.0),
         constant: constant as f64 / 40.0,
-        others: others as f64 / 360.0,
+        others: other_flows as f64 / 360.0,
         of_penalties: f64::from(own) / f64::from(all),
     }
 }

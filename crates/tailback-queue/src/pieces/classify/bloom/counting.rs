@@ -117,12 +117,12 @@ pub fn drift(flows: u32, queues: u32, spread: Spread, hold: f64, length: f64, st
         ..Drift::default()
     };
     while now < length {
-        let next = (now + stream.exponential(hold / f64::from(flows))).min(length);
-        while (drift.samples.len() as f64) * step <= next {
+        let next_change = (now + stream.exponential(hold / f64::from(flows))).min(length);
+        while (drift.samples.len() as f64) * step <= next_change {
             drift.samples.push(ratio);
         }
-        area += ratio * (next - now);
-        now = next;
+        area += ratio * (next_change - now);
+        now = next_change;
         let flow = stream.below(u64::from(flows)) as usize;
         let (old, new) = (addresses_of[flow], stream.bits());
         addresses_of[flow] = new;

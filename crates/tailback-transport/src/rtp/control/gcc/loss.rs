@@ -351,10 +351,10 @@ impl LossLimit {
 
 /// The probability of a loss at this rate.
 fn probability(line: &LossyLine, rate: f64) -> f64 {
-    let above = if rate > line.rate {
+    let excess_loss = if rate > line.rate {
         (1.0 - line.inherent) * (rate - line.rate) / rate
     } else {
         0.0
     };
-    (line.inherent + above).clamp(1e-6, 1.0 - 1e-6)
+    (line.inherent + excess_loss).clamp(1e-6, 1.0 - 1e-6)
 }

@@ -58,11 +58,11 @@ impl SentList {
     pub fn limit_counted(&mut self) -> Option<u32> {
         let outstanding = self.outstanding.len() as u32;
         let holes = (self.waiting.len() as u32).max(1).min(outstanding);
-        let most = outstanding - holes;
-        if self.counted.0 <= most {
+        let most_counted = outstanding - holes;
+        if self.counted.0 <= most_counted {
             return None;
         }
-        self.set_counted(most);
+        self.set_counted(most_counted);
         Some(outstanding)
     }
 
