@@ -51,10 +51,10 @@ impl Frame {
         if data.len() == self.length as usize && data[0] >> 4 == 4 {
             return data;
         }
-        let mut whole = self.bytes().to_vec();
-        let room = (self.length as usize).saturating_sub(whole.len());
-        whole.extend(data.iter().take(room));
-        whole
+        let mut frame_bytes = self.bytes().to_vec();
+        let room = (self.length as usize).saturating_sub(frame_bytes.len());
+        frame_bytes.extend(data.iter().take(room));
+        frame_bytes
     }
 
     #[inline(always)]
@@ -273,9 +273,9 @@ mod tests {
         let most = if s.timestamps.is_some() { 3 } else { 4 };
         let mut blocks = s.sack.iter().take(most).map(|(a, b)| (*a as u32, *b as u32));
         if let Some(first) = blocks.next() {
-            let rest = [blocks.next(), blocks.next(), blocks.next()];
+            let other_blocks = [blocks.next(), blocks.next(), blocks.next()];
             options.extend([TcpOptionElement::Noop, TcpOptionElement::Noop]);
-            options.push(TcpOptionElement::SelectiveAcknowledgement(first, rest));
+            options.push(TcpOptionElement::SelectiveAcknowledgement(first, other_blocks));
         }
         h.set_options(&options).unwrap();
         h

@@ -275,9 +275,9 @@ fn add_comment(blocks: &mut Vec<u8>, begin: usize, comment: &str) {
     blocks.extend(comment.as_bytes());
     blocks.extend(&[0; 3][..padding(comment.len())]);
     blocks.extend(END_OF_OPTIONS.to_ne_bytes());
-    let whole = ((blocks.len() - begin + BEHIND) as u32).to_ne_bytes();
-    blocks.extend(whole);
-    blocks[begin + 4..begin + 8].copy_from_slice(&whole);
+    let block_length = ((blocks.len() - begin + BEHIND) as u32).to_ne_bytes();
+    blocks.extend(block_length);
+    blocks[begin + 4..begin + 8].copy_from_slice(&block_length);
 }
 
 struct LinkTap<W: Write> {

@@ -113,9 +113,9 @@ fn the_rate_of_a_bucket_is_its_rate_where_packets_fit_it() {
             let mut green: Vec<u64> = vec![];
             // First packets for the full bucket arrive at once. Then a hundred conforming packets are measured, after
             // one that starts the count.
-            let first = case.depth / u64::from(case.bytes);
-            for i in 0..first + 102 * OFFERED {
-                let arrival = case.at(i.saturating_sub(first), OFFERED);
+            let burst_packets = case.depth / u64::from(case.bytes);
+            for i in 0..burst_packets + 102 * OFFERED {
+                let arrival = case.at(i.saturating_sub(burst_packets), OFFERED);
                 let colour = metered.offer(case.bytes, arrival);
                 assert!(
                     fits || colour != GREEN,
@@ -193,9 +193,9 @@ fn the_share_of_a_sliding_window_is_its_rate_at_any_size() {
             let case = Drawn::new(&mut s, 1e7);
             let mut metered = Metered::new(case, model);
             // The estimate settles after some windows.
-            let first = (0..).find(|i| case.at(*i, 2).0 > 1_000_000_000).unwrap_or(0);
-            (0..first).for_each(|i| _ = metered.offer(case.bytes, case.at(i, 2)));
-            let green = (first..first + PACKETS).filter(|i| metered.offer(case.bytes, case.at(*i, 2)) == GREEN);
+            let begin = (0..).find(|i| case.at(*i, 2).0 > 1_000_000_000).unwrap_or(0);
+            (0..begin).for_each(|i| _ = metered.offer(case.bytes, case.at(i, 2)));
+            let green = (begin..begin + PACKETS).filter(|i| metered.offer(case.bytes, case.at(*i, 2)) == GREEN);
             let share = 2.0 * green.count() as f64 / PACKETS as f64;
             assert!(
                 (share - 1.0).abs() < 0.015,

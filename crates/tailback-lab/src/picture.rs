@@ -216,10 +216,10 @@ fn flows(run: &DoneRun, numbers: &mut FrameNumbers) -> Value {
     } else {
         rates.iter().sum::<f64>() / rates.len() as f64
     };
-    let first = |column| -> Vec<&str> { table.texts(column).iter().take(MOST_BARS).map(|t| &**t).collect() };
+    let first_bars = |column| -> Vec<&str> { table.texts(column).iter().take(MOST_BARS).map(|t| &**t).collect() };
     json!({
-        "ids": first("id"),
-        "groups": first("group"),
+        "ids": first_bars("id"),
+        "groups": first_bars("group"),
         "goodput": numbers.add(goodput.iter().map(|x| *x as f32)),
         "fair": fair,
         "more": table.0.rows().saturating_sub(MOST_BARS),

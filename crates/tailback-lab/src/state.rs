@@ -190,9 +190,9 @@ pub fn queue_of(document: &ScenarioTable, of: &str) -> ScenarioTable {
 
 /// The value at a path, if it is not null.
 pub fn at<'a>(document: &'a ScenarioTable, path: &[&str]) -> Option<&'a Value> {
-    let (first, rest) = path.split_first()?;
-    let value = document.get(*first)?;
-    let value = rest.iter().try_fold(value, |inner, key| inner.get(*key))?;
+    let (outer_key, inner_path) = path.split_first()?;
+    let value = document.get(*outer_key)?;
+    let value = inner_path.iter().try_fold(value, |inner, key| inner.get(*key))?;
     (!value.is_null()).then_some(value)
 }
 

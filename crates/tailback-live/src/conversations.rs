@@ -164,9 +164,9 @@ impl Learned {
 
     fn number_of(&mut self, host: IpAddr) -> u32 {
         let next = self.next_host;
-        let number = *self.hosts.entry(host).or_insert(next);
-        self.next_host += u32::from(number == next);
-        number
+        let host_number = *self.hosts.entry(host).or_insert(next);
+        self.next_host += u32::from(host_number == next);
+        host_number
     }
 }
 

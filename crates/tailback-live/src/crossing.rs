@@ -239,9 +239,9 @@ impl Crossing {
             true => connection.segment(backward, &headers, bytes),
             false => connection.datagram(backward, &headers, bytes),
         };
-        let number = self.numbered[flow.0 as usize].then(|| wire::number(packet, &headers));
+        let packet_number = self.numbered[flow.0 as usize].then(|| wire::number(packet, &headers));
         let segment = Segment {
-            seq: number.flatten().unwrap_or(segment.seq),
+            seq: packet_number.flatten().unwrap_or(segment.seq),
             ..segment
         };
         self.parcels

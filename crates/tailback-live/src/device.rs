@@ -54,9 +54,9 @@ pub fn make_tun(name: &str) -> io::Result<OwnedFd> {
 }
 
 fn set<T>(socket: &OwnedFd, level: c_int, option: c_int, value: &T) -> io::Result<()> {
-    let (at, length) = ((&raw const *value).cast::<c_void>(), size_of::<T>() as libc::socklen_t);
+    let (pointer, length) = ((&raw const *value).cast::<c_void>(), size_of::<T>() as libc::socklen_t);
     // SAFETY: `value` outlives the call and has the given length.
-    check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, at, length) }).map(drop)
+    check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, pointer, length) }).map(drop)
 }
 
 /// Open a socket for an interface in this process's network; it gets all frames that the interface receives.

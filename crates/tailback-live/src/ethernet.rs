@@ -102,9 +102,9 @@ pub fn cut(o: Offload, frame: &mut [u8], each: &mut dyn FnMut(&[u8])) -> bool {
 /// The field of the checksum contains the sum of the pseudo header; add the rest.
 fn complete(frame: &mut [u8], start: usize, offset: usize) -> Option<()> {
     let sum = fold(add(0, frame.get(start..)?));
-    let at = frame.get_mut(start + offset..start + offset + 2)?;
+    let field = frame.get_mut(start + offset..start + offset + 2)?;
     // In UDP zero would mean "no checksum"; for all other protocols both values are equivalent.
-    at.copy_from_slice(&(if sum == 0xffff { 0xffff } else { !sum }).to_be_bytes());
+    field.copy_from_slice(&(if sum == 0xffff { 0xffff } else { !sum }).to_be_bytes());
     Some(())
 }
 
@@ -128,8 +128,8 @@ fn segments(o: Offload, frame: &[u8], header: usize, each: &mut dyn FnMut(&[u8])
             out[start + 4..start + 6].copy_from_slice(&length.to_be_bytes());
             transport(&mut out, ip, start, 17, 6);
         } else {
-            let number = u32::from_be_bytes([out[start + 4], out[start + 5], out[start + 6], out[start + 7]]);
-            let number = number.wrapping_add((i * usize::from(o.segment)) as u32);
+            let sequence = u32::from_be_bytes([out[start + 4], out[start + 5], out[start + 6], out[start + 7]]);
+            let number = sequence.wrapping_add((i * usize::from(o.segment)) as u32);
             out[start + 4..start + 8].copy_from_slice(&number.to_be_bytes());
             // FIN and PSH belong to the last segment; a reduction (CWR) is announced once (RFC 3168 section 6.1.2).
             out[start + 13] &= !(if i < last_segment { FIN_AND_PSH } else { 0 } | if i > 0 { CWR } else { 0 });

@@ -191,9 +191,9 @@ fn cycle(
         }
         let due = crossing.due().unwrap_or(Time::NEVER).min(settings.end).min(ask);
         let begin = r.now();
-        let left = due.since(begin);
-        if left > settings.watch {
-            device::wait(r.devices, Duration(left.0 - settings.watch.0));
+        let wait = due.since(begin);
+        if wait > settings.watch {
+            device::wait(r.devices, Duration(wait.0 - settings.watch.0));
             rest.slept.0 += r.now().since(begin).0;
         }
     }

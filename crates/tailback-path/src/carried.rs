@@ -322,9 +322,9 @@ where
     }
 
     fn ends(&self, _path: &mut dyn FnMut() -> Path, rng: &mut Stream) -> [Box<dyn tailback_transport::Endpoint>; 2] {
-        let number = self.made.replace_with(|n| *n + 1);
+        let maker_number = self.made.replace_with(|n| *n + 1);
         let pair = Pair {
-            number,
+            number: maker_number,
             seed: rng.bits(),
         };
         let (first, second) = (self.make.borrow_mut())(pair);

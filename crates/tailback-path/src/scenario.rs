@@ -116,9 +116,10 @@ impl Scenario {
         R: Endpoint<Data = S::Data> + 'static,
         S::Data: 'static,
     {
-        let made = Rc::new(RefCell::new(vec![]));
+        let made_ends = Rc::new(RefCell::new(vec![]));
         let make = Some(Box::new(make) as Box<dyn FnMut(Pair) -> (S, R)>);
-        self.groups.push((group.into(), Box::new(Stack { make, made })));
+        self.groups
+            .push((group.into(), Box::new(Stack { make, made: made_ends })));
         self
     }
 

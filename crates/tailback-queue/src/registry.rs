@@ -354,9 +354,9 @@ impl<P: HeldPacket> Registry<P> {
             let make = self
                 .maker(aqm, settings, &line_context)
                 .map_err(|e| e.within(AQM.name))?;
-            let at = |q: QueueId| make(Stream::new(seed, &format!("aqm.{q}")));
+            let aqm_of_queue = |q: QueueId| make(Stream::new(seed, &format!("aqm.{q}")));
             // An error in the settings is the same for every queue, so it is found with queue 0.
-            at(0).map_err(|e| e.within(AQM.name))?;
+            aqm_of_queue(0).map_err(|e| e.within(AQM.name))?;
             let share = share.filter(|_| thresholds_by_queue(settings)).cloned();
             let aqms = QueueAqms::new(Box::new(move |q| {
                 match (make(Stream::new(seed, &format!("aqm.{q}"))), &share) {

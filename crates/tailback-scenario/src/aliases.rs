@@ -137,10 +137,10 @@ tcp = { congestion = CONTROL }
 
     #[test]
     fn a_name_of_two_is_answered_with_both() {
-        let said = load("\"RED/RIO\"", "\"reno\"", &[]).unwrap_err();
+        let refusal = load("\"RED/RIO\"", "\"reno\"", &[]).unwrap_err();
         assert!(
-            said.contains("may be rio or mred") && said.contains("write \"rio\" ("),
-            "{said}"
+            refusal.contains("may be rio or mred") && refusal.contains("write \"rio\" ("),
+            "{refusal}"
         );
     }
 

@@ -407,9 +407,9 @@ impl<'de> Visitor<'de> for JsonVisitor {
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
         let mut entries: Vec<Entry> = vec![];
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen_keys = std::collections::BTreeSet::new();
         while let Some((key, Json(node))) = map.next_entry::<String, Json>()? {
-            if !seen.insert(key.clone()) {
+            if !seen_keys.insert(key.clone()) {
                 return Err(A::Error::custom(format!("the name \"{key}\" is given twice")));
             }
             if let Some(node) = node {

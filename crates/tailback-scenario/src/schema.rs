@@ -317,15 +317,15 @@ mod tests {
             assert_eq!(mapping.len(), family.models.len() + also);
             for (kind, reference) in mapping {
                 let named = reference.as_str().unwrap().strip_prefix("#/$defs/").unwrap();
-                let said = &definitions[named]["properties"]["kind"];
-                let all = said.get("enum").and_then(Value::as_array).cloned();
-                assert!(all.unwrap_or(vec![said["const"].clone()]).contains(&json!(kind)));
+                let kind_schema = &definitions[named]["properties"]["kind"];
+                let all = kind_schema.get("enum").and_then(Value::as_array).cloned();
+                assert!(all.unwrap_or(vec![kind_schema["const"].clone()]).contains(&json!(kind)));
             }
         }
-        let mut found = vec![];
-        references(&schema, &mut found);
-        assert!(found.len() > 20);
-        for reference in found {
+        let mut found_references = vec![];
+        references(&schema, &mut found_references);
+        assert!(found_references.len() > 20);
+        for reference in found_references {
             assert!(
                 definitions.contains_key(reference.strip_prefix("#/$defs/").unwrap()),
                 "{reference}"

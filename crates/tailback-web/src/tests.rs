@@ -61,9 +61,9 @@ fn a_state_is_answered_by_its_picture() {
     for side in [0, 1] {
         let mut message = ask(8, &state("5Mbps", "2s"));
         message["side"] = json!(side);
-        let found = answers(&mut page, &message);
-        assert_eq!(&found[0]["runs"][0]["queue"], queues[side]);
-        assert_eq!(found[0]["controls"].is_array(), side == 0);
+        let headers = answers(&mut page, &message);
+        assert_eq!(&headers[0]["runs"][0]["queue"], queues[side]);
+        assert_eq!(headers[0]["controls"].is_array(), side == 0);
     }
 }
 
@@ -72,8 +72,8 @@ fn a_newer_state_replaces_one_that_is_under_way() {
     let mut page = EnginePage::default();
     assert!(!page.take(ask(1, &state("5Mbps", "1000s")).to_string().as_bytes()));
     assert_eq!(page.advance(1 << 10), Progress::MoreToDo);
-    let found = answers(&mut page, &ask(2, &state("5Mbps", "1s")));
-    assert_eq!(found.iter().map(|f| &f["input"]).collect::<Vec<_>>(), [&json!(2)]);
+    let headers = answers(&mut page, &ask(2, &state("5Mbps", "1s")));
+    assert_eq!(headers.iter().map(|f| &f["input"]).collect::<Vec<_>>(), [&json!(2)]);
 }
 
 #[test]
@@ -84,8 +84,8 @@ fn an_instant_is_answered_before_the_run_that_has_all_of_them() {
     assert!(!page.take(watch.to_string().as_bytes()));
     assert_eq!(page.advance(1), Progress::MoreToDo);
     let at = |at: f64| json!({"do": "packets", "state": state, "side": 0, "at": at});
-    let found = answers(&mut page, &at(1.0));
-    assert_eq!((&found[0]["do"], &found[0]["at"]), (&json!("packets"), &json!(1.0)));
+    let headers = answers(&mut page, &at(1.0));
+    assert_eq!((&headers[0]["do"], &headers[0]["at"]), (&json!("packets"), &json!(1.0)));
     // The run ahead went on meanwhile: any other instant is at hand.
     assert!(page.take(at(3.9).to_string().as_bytes()));
     assert_eq!(header(&page.answer(0.0))["at"], json!(3.9));

@@ -228,10 +228,10 @@ impl<P: Packet> Edge<P> {
         call: impl FnOnce(&mut Shapers<P>, &mut Vec<(P, Header)>),
     ) {
         let Some(shapers) = &mut self.shapers else { return };
-        let mut left = vec![];
-        call(shapers, &mut left);
+        let mut released = vec![];
+        call(shapers, &mut released);
         let position = shapers.position;
-        for (p, header) in left {
+        for (p, header) in released {
             let p = match position {
                 Position::AfterMarker => Some(p),
                 Position::BeforeMarker => self.mark(p, &header, now, out),

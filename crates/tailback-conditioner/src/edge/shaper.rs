@@ -219,9 +219,9 @@ mod tests {
     fn a_slow_stream_passes_untouched() {
         let mut s = Shaper::new(law());
         for i in 1..100_u64 {
-            let (mut left, now) = (0, Time(i * 5 * MS));
-            s.arrive(i, 1000, now, &mut |_| left += 1);
-            assert_eq!((left, s.len()), (1, 0));
+            let (mut released, now) = (0, Time(i * 5 * MS));
+            s.arrive(i, 1000, now, &mut |_| released += 1);
+            assert_eq!((released, s.len()), (1, 0));
         }
     }
 }

@@ -289,10 +289,10 @@ fn counts_are_kept_by_aggregate() {
     }
     let read = |name: &str, i: usize| probe(&*c, name, i);
     for (a, sent_packets) in sent_packets.into_iter().enumerate() {
-        let asked: f64 = (0..3).map(|i| read("aggregate_asked", 3 * a + i)).sum();
+        let asked_packets: f64 = (0..3).map(|i| read("aggregate_asked", 3 * a + i)).sum();
         let marked: f64 = (0..3).map(|i| read("aggregate_marked", 3 * a + i)).sum();
         let policed = read("aggregate_changed", 7 * a + Stage::Policer as usize);
-        assert_eq!((asked, marked + policed), (sent_packets, sent_packets));
+        assert_eq!((asked_packets, marked + policed), (sent_packets, sent_packets));
         let protected = read("aggregate_changed", 7 * a + Stage::Cwr as usize);
         assert!(if a == 0 { protected == 0.0 } else { protected > 10.0 });
     }
@@ -446,9 +446,9 @@ fn a_sender_is_told_of_its_marks() {
             c.forward(p, &header, Time(u64::from(i) * 1_600_000), &mut out);
             let code = out.colours[i as usize].0;
             let level = told_values.iter().find(|t| t.0 == code).map(|t| t.1);
-            let asked = level.map(|level| (FlowId(i % 7), Request::SlowDown { level, of: 2 }));
-            assert_eq!(out.requests.get(requests_before).copied(), asked, "{stages}: {code}");
-            packets[usize::from(asked.is_some())] += 1;
+            let request = level.map(|level| (FlowId(i % 7), Request::SlowDown { level, of: 2 }));
+            assert_eq!(out.requests.get(requests_before).copied(), request, "{stages}: {code}");
+            packets[usize::from(request.is_some())] += 1;
         }
         assert!(
             packets[0] > 1000 && (told_values.is_empty() || packets[1] > 1000),

@@ -104,10 +104,10 @@ mod tests {
             .with("peak_rate", peak);
         let mut m = build(&s, Stream::new(1, "test")).unwrap();
         let colours = (0..22_000).map(|i| m.colour(1000, Colour::Green, Time(i * 2_000_000)));
-        let late: Vec<Colour> = colours.skip(2_000).collect();
-        let share = |n: usize| n as f64 / late.len() as f64;
-        let count = |colour| share(late.iter().filter(|c| **c == colour).count());
-        let changes = late.windows(2).filter(|w| w[0] != w[1]).count();
+        let late_colours: Vec<Colour> = colours.skip(2_000).collect();
+        let share = |n: usize| n as f64 / late_colours.len() as f64;
+        let count = |colour| share(late_colours.iter().filter(|c| **c == colour).count());
+        let changes = late_colours.windows(2).filter(|w| w[0] != w[1]).count();
         (Colour::ALL.map(count), share(changes))
     }
 

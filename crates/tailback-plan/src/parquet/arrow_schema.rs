@@ -214,9 +214,9 @@ mod tests {
 
     #[test]
     fn units_and_meanings_come_back() {
-        let mut found = bare();
-        decode(&encode(&columns()), &mut found);
-        assert_eq!(found, columns());
+        let mut columns_found = bare();
+        decode(&encode(&columns()), &mut columns_found);
+        assert_eq!(columns_found, columns());
     }
 
     /// No changed bit leads outside the bytes, and a truncated schema gives nothing, or a part of it.
@@ -224,9 +224,9 @@ mod tests {
     fn what_is_damaged_says_less_and_stops_nothing() {
         let good = BASE64_STANDARD.decode(encode(&columns())).unwrap();
         let read = |bytes: &[u8]| {
-            let mut found = bare();
-            decode(&BASE64_STANDARD.encode(bytes), &mut found);
-            found
+            let mut columns_found = bare();
+            decode(&BASE64_STANDARD.encode(bytes), &mut columns_found);
+            columns_found
         };
         let mut changed_reads = 0;
         for bit in 0..good.len() * 8 {

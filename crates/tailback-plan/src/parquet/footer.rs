@@ -46,9 +46,9 @@ pub fn entry(text: &str, start: u64) -> String {
 /// An error of the file system.
 pub fn seal(file: &mut File, start: u64) -> io::Result<()> {
     let bytes = from(file, start)?;
-    let at = find(&bytes).ok_or_else(|| io::Error::other("the footer has no contents"))?;
+    let contents_offset = find(&bytes).ok_or_else(|| io::Error::other("the footer has no contents"))?;
     let sum = format!("{:0SUM$x}", crc32fast::hash(&bytes));
-    file.seek(SeekFrom::Start(start + at as u64))?;
+    file.seek(SeekFrom::Start(start + contents_offset as u64))?;
     file.write_all(sum.as_bytes())
 }
 
@@ -166,10 +166,10 @@ mod tests {
                 // This also holds if the mark is missing, because a file that was written here has a mark.
                 _ => FooterText::Damaged,
             };
-            let found = read(&path).unwrap();
+            let text_found = read(&path).unwrap();
             assert!(
-                found == expected || found == FooterText::Nothing && at > good.len() - 9,
-                "byte {at}: {found:?}"
+                text_found == expected || text_found == FooterText::Nothing && at > good.len() - 9,
+                "byte {at}: {text_found:?}"
             );
         }
         for length in (0..good.len()).step_by(41) {

@@ -243,9 +243,9 @@ pub struct Stored {
 impl Stored {
     /// Open the intact files of a folder.
     pub fn open(dir: &Path) -> Stored {
-        let found = Folder::look(dir);
+        let folder = Folder::look(dir);
         let mut places = HashMap::new();
-        let sources: Vec<Source> = found.chunks.into_iter().chain(found.published).collect();
+        let sources: Vec<Source> = folder.chunks.into_iter().chain(folder.published).collect();
         for (source_number, s) in sources.iter().enumerate() {
             for (chunk, keys) in s.contents.keys.iter().enumerate().filter(|(c, _)| s.usable[*c]) {
                 for key in keys.iter().filter(|k| !s.contents.failed.contains(*k)) {

@@ -80,9 +80,9 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> Admitted<
 
     /// Report the packets that the admission evicted.
     fn report_evicted(&mut self, line: &Line, out: &mut dyn Out<P>) {
-        let rest = self.queue.stored();
+        let stored = self.queue.stored();
         for (p, why) in self.gone.drain(..) {
-            self.admission.left(&p, Exit::Evicted(why), rest, line);
+            self.admission.left(&p, Exit::Evicted(why), stored, line);
             out.dropped(p, Place::Queued, why);
         }
     }

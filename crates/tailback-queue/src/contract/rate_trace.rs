@@ -152,9 +152,9 @@ impl Trace {
         let lap = self.lap.map_or(u64::MAX, |lap| lap.0);
         match &self.steps {
             Steps::Rates(steps) => {
-                let (laps, rest) = (until.0 / lap, Time(until.0 % lap));
-                let here = steps.partition_point(|s| s.at <= rest) - 1;
-                u128::from(laps) * self.of_a_lap() + steps[here].offered(rest)
+                let (laps, in_lap) = (until.0 / lap, Time(until.0 % lap));
+                let here = steps.partition_point(|s| s.at <= in_lap) - 1;
+                u128::from(laps) * self.of_a_lap() + steps[here].offered(in_lap)
             }
             Steps::Opportunities { at, bytes } => {
                 // The last opportunity of a lap is at the instant at which the next lap begins.

@@ -107,9 +107,9 @@ proptest! {
             for (key, value) in aqm.iter().filter(|(k, _)| *k != "kind") {
                 s = s.with(key, value);
             }
-            let whole = run(&mut built(&s, seed), &steps);
+            let whole_events = run(&mut built(&s, seed), &steps);
             let pieces = run(&mut built(&named(aqm, quantum), seed), &steps);
-            prop_assert_eq!(whole, pieces, "{}", name);
+            prop_assert_eq!(whole_events, pieces, "{}", name);
         }
     }
 }

@@ -104,9 +104,9 @@ fn queues_of_a_port_have_thresholds_of_their_own() {
     for flow in 0..3 {
         fill(&mut all[0], flow, 900);
     }
-    let held = |flow| all[0].probe("queue_packets", flow);
+    let packets_of = |flow| all[0].probe("queue_packets", flow);
     // 1000 / 2; a quarter of the rest, 500 x 0.25 / 1.25; and of what is left then, 400 x 0.25 / 1.25.
-    assert_eq!([held(0), held(1), held(2)], [500.0, 100.0, 80.0]);
+    assert_eq!([packets_of(0), packets_of(1), packets_of(2)], [500.0, 100.0, 80.0]);
 }
 
 /// The AQM behind the threshold sets the marks: the AQM of a port, or that of each of its queues.

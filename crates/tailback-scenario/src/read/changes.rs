@@ -234,10 +234,10 @@ impl Table<'_> {
     }
 
     fn what(&self, r: &mut Reader) -> Option<(&'static Param, Changed)> {
-        let things: Vec<_> = THINGS.into_iter().filter(|(p, _)| self.gives(p)).collect();
+        let changed_params: Vec<_> = THINGS.into_iter().filter(|(p, _)| self.gives(p)).collect();
         let names: Vec<&str> = THINGS.iter().map(|(p, _)| p.name).collect();
         let remedy = format!("give one of {}", names.join(", "));
-        match things[..] {
+        match changed_params[..] {
             [thing] => return Some(thing),
             [] => self.complain(r, &RATES, format!("[{}] changes nothing", self.filled.path), remedy),
             [_, second, ..] => {

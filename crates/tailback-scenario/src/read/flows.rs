@@ -88,9 +88,9 @@ pub fn groups(r: &mut Reader, entries: &[&Entry], around: &Around, routes: &mut 
         for g in &groups {
             if first_instant(&g.start).is_some_and(|t| t >= end) {
                 let entry = entries.iter().find(|e| e.key == g.name);
-                let at = entry.map_or(At::Nowhere, |e| place(&e.node, &[START.name]));
+                let place_of_start = entry.map_or(At::Nowhere, |e| place(&e.node, &[START.name]));
                 let text = format!("no flow starts before the run ends at {}", Duration(end.0));
-                r.warn(at, format!("flows.{}", g.name), text);
+                r.warn(place_of_start, format!("flows.{}", g.name), text);
             }
         }
     }
@@ -323,10 +323,10 @@ fn which_paths(
     let hops = routes.over(from, &via, to);
     let mut passed: Vec<&str> = vec![from];
     passed.extend(hops.iter().flatten().map(|h| routes.end_of(*h)));
-    let again = (1..passed.len())
+    let repeated_node = (1..passed.len())
         .find(|i| passed[..*i].contains(&passed[*i]))
         .map(|i| passed[i]);
-    let problem = match (&hops, again) {
+    let problem = match (&hops, repeated_node) {
         (None, _) => format!("no way leads over {}", nodes_over(from, &via, to).join(", ")),
         (_, Some(node)) => format!(
             "the way over {} passes {node} twice",

@@ -293,9 +293,9 @@ fn of_group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes)
     let filled = r.fill(node, &path, &FLOWS, &names)?;
     let traffic = match node.given(&key::TRAFFIC) {
         Some(n) => {
-            let at = join(&path, key::TRAFFIC.name);
-            let settings = r.model(n, &at, "traffic")?.settings;
-            with_preset(r, settings, n, &at)?
+            let traffic_path = join(&path, key::TRAFFIC.name);
+            let settings = r.model(n, &traffic_path, "traffic")?.settings;
+            with_preset(r, settings, n, &traffic_path)?
         }
         None => Settings::defaults(&tailback_sim::traffic::bulk::MODEL),
     };

@@ -114,10 +114,10 @@ pub fn with_preset(r: &mut Reader, settings: Settings, node: &Node, path: &str) 
         Ok(laid) => Some(laid),
         Err(e) => {
             let key = settings.model.profile_param().unwrap_or_default();
-            let at = node.get(key).map_or(node.at.clone(), |n| n.node.at.clone());
+            let place = node.get(key).map_or(node.at.clone(), |n| n.node.at.clone());
             let name = settings.text(key);
             let names = settings.model.profiles().iter().map(|p| p.name);
-            let problem = Problem::new("value", at, &join(path, key), e.problem, e.remedy);
+            let problem = Problem::new("value", place, &join(path, key), e.problem, e.remedy);
             r.complain(problem.value(name).nearest(nearest(name, names)));
             None
         }

@@ -166,9 +166,9 @@ fn target(r: &mut Reader, filled: &Filled, known: &Known) -> Option<Target> {
                 (Some(_), Some(_), None) => "both a link and flows",
                 _ => "an edge and something else",
             };
-            let (at, problem) = (filled.node.at.clone(), format!("[{}] names {names}", filled.path));
+            let (place, problem) = (filled.node.at.clone(), format!("[{}] names {names}", filled.path));
             let remedy = "give one of link = \"NAME\", flows = \"NAME\" and edge = \"NAME\"";
-            r.complain(Problem::new("conflict", at, &filled.key(&LINK), problem, remedy));
+            r.complain(Problem::new("conflict", place, &filled.key(&LINK), problem, remedy));
             None
         }
     }

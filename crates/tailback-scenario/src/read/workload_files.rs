@@ -72,10 +72,10 @@ pub fn sizes(r: &mut Reader, filled: &Filled, name: &str, file: &str) -> Option<
         };
         points.push(point);
     }
-    let whole = points.last().map_or(0.0, |p| p.1);
-    let scale = if whole > 1.5 { 100.0 } else { 1.0 };
-    if (whole / scale - 1.0).abs() > 1e-6 {
-        let problem = format!("{}: the last share is {whole}, neither 1 nor 100", place.display());
+    let last_share = points.last().map_or(0.0, |p| p.1);
+    let scale = if last_share > 1.5 { 100.0 } else { 1.0 };
+    if (last_share / scale - 1.0).abs() > 1e-6 {
+        let problem = format!("{}: the last share is {last_share}, neither 1 nor 100", place.display());
         let remedy = "let the last line have the largest size, with all flows";
         r.complain(filled.problem("file", &SIZES_FILE, problem, remedy).value(name));
         return None;

@@ -524,9 +524,9 @@ fn a_window_longer_than_its_interval_never_slides() {
     // The default of 100 ms; and a given one.
     let e = error(&text);
     check(e.first(), 14, "flows.web.meter.window", "100ms", "give meter.window");
-    let given = text.replacen("\"1Mbps\" }", "\"1Mbps\", window = \"51ms\" }", 1);
-    assert!(error(&given).first().problem.contains("51ms"), "{given}");
-    load_text(&given.replacen("51ms", "50ms", 1), "lab.toml", &[]).unwrap();
+    let with_window = text.replacen("\"1Mbps\" }", "\"1Mbps\", window = \"51ms\" }", 1);
+    assert!(error(&with_window).first().problem.contains("51ms"), "{with_window}");
+    load_text(&with_window.replacen("51ms", "50ms", 1), "lab.toml", &[]).unwrap();
 }
 
 #[test]

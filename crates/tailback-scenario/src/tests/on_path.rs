@@ -301,9 +301,9 @@ fn what_cannot_be_known_is_refused_with_its_place() {
             "gives no time here",
         ),
     ] {
-        let (at, name, _, whole) = refused(&text, &[]);
-        assert_eq!((at, name.as_str()), (line, key), "{whole}");
-        assert!(whole.contains(problem), "{whole}");
+        let (at, name, _, message) = refused(&text, &[]);
+        assert_eq!((at, name.as_str()), (line, key), "{message}");
+        assert!(message.contains(problem), "{message}");
     }
     let lone_link = format!(
         "{NET}[link.idle]\nfrom = \"right\"\nto = \"far\"\nrate = \"1Mbps\"\ndelay = \"1ms\"\nqueue = {{ kind = \
@@ -399,9 +399,9 @@ proptest! {
         set in prop::collection::vec((0..KEYS.len(), 0..VALUES.len()), 1..5),
         kind in prop::sample::select(vec!["droptail", "codel", "red", "cake", "htb"]),
     ) {
-        let mut given = vec![format!("link.bottleneck.queue.kind={kind}")];
-        given.extend(set.iter().map(|(k, v)| format!("{}={}", KEYS[*k], VALUES[*v])));
-        if let Err(e) = load_text(NET, "lab.toml", &given) {
+        let mut overrides = vec![format!("link.bottleneck.queue.kind={kind}")];
+        overrides.extend(set.iter().map(|(k, v)| format!("{}={}", KEYS[*k], VALUES[*v])));
+        if let Err(e) = load_text(NET, "lab.toml", &overrides) {
             prop_assert!(!e.problems.is_empty());
             prop_assert!(e.problems.iter().all(|p| !p.remedy.is_empty()), "{e}");
         }

@@ -460,10 +460,10 @@ fn path_delay(sim: &mut Sim, from: NodeId, to: NodeId) -> Duration {
 }
 
 fn add_app(sim: &mut Sim, a: AppDef, rng: Stream, own_flow: Option<FlowId>, group: u32) {
-    let number = sim.apps.all.len() as u32;
-    sim.events.push(a.start, EventKind::Application, number);
+    let app_number = sim.apps.all.len() as u32;
+    sim.events.push(a.start, EventKind::Application, app_number);
     if let Some(t) = a.stop {
-        sim.events.push(t, EventKind::Application, number);
+        sim.events.push(t, EventKind::Application, app_number);
     }
     sim.apps.all.push(AppSlot {
         hears: match a.app.waits_for_transfers() {

@@ -90,10 +90,10 @@ pub fn install(of: OwnCrate, rows: fn(&mut Library)) -> Result<(), Refusal> {
 
 /// Whether every row has a name that its family did not have.
 fn all_new(library: &Library, added: &[(&'static str, &'static Model)], of: OwnCrate) -> Result<(), Refusal> {
-    let mut seen = BTreeSet::new();
+    let mut names_seen = BTreeSet::new();
     for (family, model) in added {
         let same_name = library.catalogue.meant(family, model.name);
-        if !same_name.iter().any(|m| std::ptr::eq(*m, *model)) || !seen.insert((family, model.name)) {
+        if !same_name.iter().any(|m| std::ptr::eq(*m, *model)) || !names_seen.insert((family, model.name)) {
             return Err(Refusal::new(
                 format!(
                     "the crate {} adds a {family} \"{}\", and there is one",

@@ -102,9 +102,9 @@ fn shares(t: &Table, column: &str) -> Result<(), String> {
 
 fn intervals(parts: &Table, whole: &Table, (key, rate): (&str, &str), (from, to): (f64, f64)) -> Result<(), String> {
     let (starts, ends) = (reals(parts, "from_s"), reals(parts, "to_s"));
-    let first = starts.iter().copied().fold(f64::INFINITY, f64::min);
+    let first_start = starts.iter().copied().fold(f64::INFINITY, f64::min);
     let last = ends.iter().copied().fold(0.0, f64::max);
-    if starts.is_empty() || (first - from).abs() > 1e-9 || (last - to).abs() > 1e-9 {
+    if starts.is_empty() || (first_start - from).abs() > 1e-9 || (last - to).abs() > 1e-9 {
         return Ok(());
     }
     let bits: Vec<f64> = reals(parts, rate)

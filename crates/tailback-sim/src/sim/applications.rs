@@ -346,8 +346,8 @@ impl Net for View<'_> {
     }
 
     fn wake(&mut self, at: Time) {
-        let at = at.max(self.sim.now);
-        self.sim.apps.all[self.app as usize].wake_at = at;
-        self.sim.arm_application(self.app, at);
+        let wake_at = at.max(self.sim.now);
+        self.sim.apps.all[self.app as usize].wake_at = wake_at;
+        self.sim.arm_application(self.app, wake_at);
     }
 }

@@ -38,9 +38,9 @@ impl Planned {
 impl Sim {
     /// Schedule a change for its times.
     pub(crate) fn plan_change(&mut self, of: Altered, change: Change) {
-        let number = self.changes.len() as u32;
+        let change_number = self.changes.len() as u32;
         self.changes.push(Planned { of, change, done: 0 });
-        self.await_change(number);
+        self.await_change(change_number);
     }
 
     pub(super) fn changes_are_planned(&self) -> bool {

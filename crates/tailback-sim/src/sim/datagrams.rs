@@ -60,9 +60,16 @@ impl Sim {
             self.record_datagram(id.0, Arrival::There, delay);
         }
         if listens {
-            let (bytes, number) = (p.size(), p.seq());
+            let (bytes, sequence) = (p.size(), p.seq());
             let flow = id;
-            self.apps.news.push((app, AppInput::Datagram { flow, bytes, number }));
+            self.apps.news.push((
+                app,
+                AppInput::Datagram {
+                    flow,
+                    bytes,
+                    number: sequence,
+                },
+            ));
             self.tell();
         }
         None

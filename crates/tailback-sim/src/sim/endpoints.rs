@@ -224,9 +224,9 @@ impl Sim {
             let p = WirePacket::from_plain(&self.flows.outbox[i], id, backward, &mut self.extras);
             self.offer(first_port, p.with_tos(route.tos));
         }
-        let last = WirePacket::from_plain(self.flows.outbox.last()?, id, backward, &mut self.extras);
+        let last_packet = WirePacket::from_plain(self.flows.outbox.last()?, id, backward, &mut self.extras);
         self.flows.outbox.truncate(from);
-        Some((first_port, last.with_tos(route.tos)))
+        Some((first_port, last_packet.with_tos(route.tos)))
     }
 
     /// After any call of an endpoint: send its packets, arm its timer, pass its events on.
@@ -260,10 +260,10 @@ impl Sim {
                         self.count_burst(&mut burst);
                     }
                     let p = WirePacket::from_segment(s, id, backward, now, &mut self.extras);
-                    let first = self.net.routes[route.start as usize];
-                    self.offer(first, p.with_tos(own_dscp.map_or(route.tos, |d| d.0 << 2)));
+                    let first_port = self.net.routes[route.start as usize];
+                    self.offer(first_port, p.with_tos(own_dscp.map_or(route.tos, |d| d.0 << 2)));
                     if limits {
-                        self.note_in_host((id, side), first, payload);
+                        self.note_in_host((id, side), first_port, payload);
                     }
                     continue;
                 }

@@ -142,9 +142,9 @@ impl Sim {
         let (from, to) = (NodeId(keys.source), NodeId(keys.destination));
         let Topology { router, peer, .. } = &mut self.net;
         let arcs = router.path(from, to, peer).unwrap_or_default();
-        let there: Vec<u32> = arcs.iter().map(|a| a.port).collect();
-        let back = there.iter().rev().map(|p| peer[*p as usize]).collect();
-        [there, back]
+        let forward_ports: Vec<u32> = arcs.iter().map(|a| a.port).collect();
+        let back = forward_ports.iter().rev().map(|p| peer[*p as usize]).collect();
+        [forward_ports, back]
     }
 }
 

@@ -182,9 +182,9 @@ mod tests {
         assert_eq!(ports.all().collect::<Vec<_>>(), names);
         for (i, name) in names.iter().enumerate() {
             assert_eq!(ports.find(name), Some(i as u32), "{name}");
-            let mut said = ports.ports[i].say(Named::new(1).text("link."), &ports.stems).stream();
+            let mut said_stream = ports.ports[i].say(Named::new(1).text("link."), &ports.stems).stream();
             assert_eq!(
-                said.bits(),
+                said_stream.bits(),
                 tailback_base::Stream::new(1, &format!("link.{name}")).bits()
             );
         }

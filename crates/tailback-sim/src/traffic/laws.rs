@@ -486,9 +486,9 @@ impl Draw for Listed {
     }
 
     fn draw(&self, rng: &mut Stream) -> f64 {
-        let last = self.values.len() - 1;
-        let x = rng.uniform() * self.up_to[last];
-        self.values[self.up_to.partition_point(|up_to| *up_to <= x).min(last)]
+        let last_index = self.values.len() - 1;
+        let x = rng.uniform() * self.up_to[last_index];
+        self.values[self.up_to.partition_point(|up_to| *up_to <= x).min(last_index)]
     }
 }
 

@@ -241,10 +241,10 @@ impl WirePacket {
     pub fn answered(&self, bytes: u32, ecn: Ecn, now: Time, extras: &mut Extras) -> WirePacket {
         let header = (self.stamp_hop_header & 0xff).min(u64::from(bytes.saturating_sub(1)));
         let tos = (self.born_flags_tos & 0xfc) | ecn as u64;
-        let sent = self.born();
-        let extra = beside(now, sent, now).unwrap_or_else(|| {
+        let sent_at = self.born();
+        let extra = beside(now, sent_at, now).unwrap_or_else(|| {
             extras.add(Extra {
-                timestamps: Some((now, sent)),
+                timestamps: Some((now, sent_at)),
                 ..Extra::default()
             })
         });

@@ -135,18 +135,22 @@ impl<'a> Lexer<'a> {
 
     /// A number ends after its digits. The text `1a` is refused by the code that reads the number.
     fn number(&mut self) -> Kind<'a> {
-        let rest = self.rest();
+        let remaining = self.rest();
         let digits = |s: &str| s.len() - s.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let whole = digits(rest);
-        let fraction = rest[whole..].strip_prefix('.').map_or(0, digits);
-        let length = if fraction > 0 { whole + 1 + fraction } else { whole };
+        let whole_digits = digits(remaining);
+        let fraction = remaining[whole_digits..].strip_prefix('.').map_or(0, digits);
+        let length = if fraction > 0 {
+            whole_digits + 1 + fraction
+        } else {
+            whole_digits
+        };
         Kind::Number(self.pass(length))
     }
 
     fn option(&mut self) -> Result<Kind<'a>, Fault> {
-        let rest = self.rest();
-        let end = rest[2..].find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-        let name = &self.pass(end.map_or(rest.len(), |n| n + 2))[2..];
+        let remaining = self.rest();
+        let end = remaining[2..].find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        let name = &self.pass(end.map_or(remaining.len(), |n| n + 2))[2..];
         let Some(value) = self.rest().strip_prefix('=') else {
             return Ok(Kind::Option(name, ""));
         };

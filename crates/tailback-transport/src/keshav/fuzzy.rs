@@ -110,9 +110,9 @@ mod tests {
 
     #[test]
     fn three_sets_sum_to_one() {
-        let at = |x: f64| (ALPHA.apply(x) * 100.0).round() / 100.0;
+        let alpha_at = |x: f64| (ALPHA.apply(x) * 100.0).round() / 100.0;
         let x = [-1.0, 0.0, 0.15, 0.3, 0.45, 0.6, 5.0];
-        assert_eq!(x.map(at), [0.9, 0.9, 0.7, 0.5, 0.3, 0.1, 0.1]);
+        assert_eq!(x.map(alpha_at), [0.9, 0.9, 0.7, 0.5, 0.3, 0.1, 0.1]);
     }
 
     /// One gap of 0.6 s among gaps of 0.3 s.

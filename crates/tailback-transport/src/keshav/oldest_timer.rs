@@ -137,9 +137,9 @@ mod tests {
 
     /// Let the timer expire. Returns the time of the expiry and the packets that are sent.
     fn expire(generic: &mut Generic, state: &mut SenderState) -> (f64, Vec<u64>) {
-        let at = generic.deadline();
-        generic.on_timer(state, at);
-        (at.seconds(), sends(generic, state, at.seconds()))
+        let deadline = generic.deadline();
+        generic.on_timer(state, deadline);
+        (deadline.seconds(), sends(generic, state, deadline.seconds()))
     }
 
     fn acknowledged(generic: &mut Generic, state: &mut SenderState, to: u64, at: f64) {

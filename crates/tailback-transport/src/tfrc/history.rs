@@ -154,9 +154,9 @@ mod tests {
     /// Of ten intervals the two oldest do not count. If the open interval is added, a third one does not count either.
     #[test]
     fn eight_intervals_count() {
-        let (h, last) = history(false, &[7, 9, 800, 100, 100, 100, 100, 100, 100, 100]);
-        near(h.mean(last + 1), (5.8 * 100.0 + 0.2 * 800.0) / 6.0);
-        near(h.mean(last + 600), (600.0 + 5.0 * 100.0) / 6.0);
+        let (h, last_lost) = history(false, &[7, 9, 800, 100, 100, 100, 100, 100, 100, 100]);
+        near(h.mean(last_lost + 1), (5.8 * 100.0 + 0.2 * 800.0) / 6.0);
+        near(h.mean(last_lost + 600), (600.0 + 5.0 * 100.0) / 6.0);
     }
 
     #[test]

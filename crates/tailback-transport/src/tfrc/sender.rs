@@ -210,10 +210,10 @@ impl Endpoint for Sender {
         self.spoke = true;
         self.report.sent_packets += 1;
         self.report.sent_payload_bytes += u64::from(bytes);
-        let number = self.next;
+        let sequence = self.next;
         self.next += 1;
         Transmit::Segment(packet(
-            number,
+            sequence,
             bytes,
             self.cfg.header,
             self.cfg.ecn,

@@ -240,9 +240,9 @@ impl<P: Packet> DualPi2<P> {
     }
 
     fn has_room(&self, bytes: u32, line: &Line) -> bool {
-        let (held, more) = (self.backlog(), u64::from(bytes));
-        let in_time = |t| held.bytes + more <= (line.rate.bits_per_second() * t / 8.0) as u64;
-        capacity::fits(self.buffer, held, bytes) && self.config.buffer_time.is_none_or(|t| in_time(t.seconds()))
+        let (stored, more) = (self.backlog(), u64::from(bytes));
+        let in_time = |t| stored.bytes + more <= (line.rate.bits_per_second() * t / 8.0) as u64;
+        capacity::fits(self.buffer, stored, bytes) && self.config.buffer_time.is_none_or(|t| in_time(t.seconds()))
     }
 
     /// The first instant of the grid after `now`.

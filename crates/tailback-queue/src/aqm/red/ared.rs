@@ -140,10 +140,10 @@ enum Clock {
 
 impl Band {
     fn from_settings(s: &Settings) -> Result<Band, Refusal> {
-        let (lowest, first, highest) = (s.get(&LOWEST), s.get(&MAX_PROBABILITY), s.get(&HIGHEST));
-        if first < lowest || first > highest {
+        let (lowest, initial, highest) = (s.get(&LOWEST), s.get(&MAX_PROBABILITY), s.get(&HIGHEST));
+        if initial < lowest || initial > highest {
             return Err(Refusal::new(
-                format!("max_probability = {first} is not between lowest = {lowest} and highest = {highest}"),
+                format!("max_probability = {initial} is not between lowest = {lowest} and highest = {highest}"),
                 "give a max_probability between the two; it is the first value",
             ));
         }
@@ -264,9 +264,9 @@ mod tests {
 
     #[test]
     fn below_the_band_it_falls_by_a_factor_and_inside_it_stays() {
-        let seen = periods(&mut held("8.99 packets", &[]), 30);
-        assert!((seen[0] - 0.09).abs() < 1e-12 && (seen[1] - 0.081).abs() < 1e-12);
-        assert_eq!(seen[29], 0.01);
+        let max_probabilities = periods(&mut held("8.99 packets", &[]), 30);
+        assert!((max_probabilities[0] - 0.09).abs() < 1e-12 && (max_probabilities[1] - 0.081).abs() < 1e-12);
+        assert_eq!(max_probabilities[29], 0.01);
         for inside in ["9 packets", "10 packets", "11 packets"] {
             assert_eq!(periods(&mut held(inside, &[]), 3)[2], 0.1);
         }

@@ -139,9 +139,9 @@ fn eight_classes_from_the_last_each_up_to_its_share() {
         .map(|f| classed(f, codes[f as usize], (u64::from(f), 9)))
         .collect();
     let (last, before) = (823_543.0 / 2_097_152.0, 117_649.0 / 262_144.0);
-    let left = 1.0 - last - before;
+    let third_share = 1.0 - last - before;
     for (flows, expected) in [
-        (all.clone(), vec![0.0, 0.0, 0.0, 0.0, 0.0, left, before, last]),
+        (all.clone(), vec![0.0, 0.0, 0.0, 0.0, 0.0, third_share, before, last]),
         (vec![all[2], all[6]], vec![1.0 - before, before]),
     ] {
         let sent_bytes = shares(&mut bench(&[("rate", "10Mbps"), ("tins", "diffserv8")]), &flows, 20_000);
@@ -427,9 +427,9 @@ fn dropped_packets_take_their_time_where_asked() {
         for id in 0..2000 {
             b.arrive(packet(id, 0, 1250));
         }
-        let mut sent = 0;
-        while sent < 200 {
-            sent += u64::from(send(&mut b).is_some());
+        let mut sent_packets = 0;
+        while sent_packets < 200 {
+            sent_packets += u64::from(send(&mut b).is_some());
         }
         let dropped = b.log.drops(DropReason::Sojourn).len() as f64;
         assert!(dropped > 20.0);

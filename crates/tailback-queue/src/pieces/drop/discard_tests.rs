@@ -58,10 +58,10 @@ fn a_queue_closes_at_its_threshold_and_opens_when_it_has_been_served_empty() {
     b.serve();
     assert_eq!(closed(&b), []);
     assert_eq!(arrive(&mut b, 0, 1), 1);
-    let told: Vec<(ProbeId, u32, f64)> = b.log.notes.clone();
+    let notes: Vec<(ProbeId, u32, f64)> = b.log.notes.clone();
     let id = |name: &str| ProbeId(MODEL.probes.iter().position(|p| p.name == name).unwrap() as u16);
     assert_eq!(
-        told,
+        notes,
         [
             (id("closed"), 0, 1.0),
             (id("closed_queues"), 0, 1.0),

@@ -67,12 +67,12 @@ fn equal_weights_are_round_robin() {
         }
         // The rest of the walk that began with the first packet of all.
         b.flows(1);
-        let sent = b.flows(2000);
+        let sent_flows = b.flows(2000);
         let step = if one_order { 1 } else { 5 };
-        for (i, walk) in sent.windows(5).enumerate().step_by(step) {
-            let mut seen = walk.to_vec();
-            seen.sort_unstable();
-            assert_eq!(seen, [0, 1, 2, 3, 4], "weight {weight}, packet {i}");
+        for (i, walk) in sent_flows.windows(5).enumerate().step_by(step) {
+            let mut walk_flows = walk.to_vec();
+            walk_flows.sort_unstable();
+            assert_eq!(walk_flows, [0, 1, 2, 3, 4], "weight {weight}, packet {i}");
         }
     }
 }

@@ -48,10 +48,10 @@ fn the_wait_of_a_stratum_is_two_intervals() {
         for _ in 0..100 {
             b.flows(1 + draws.below(100) as usize);
             b.fill(flow, weight, 1000, 1);
-            let came = b.queue.scheduler().slot;
+            let arrival_slot = b.queue.scheduler().slot;
             while b.take().is_some_and(|p| p.flow != flow) {}
             let k = b.queue.scheduler().members.get(flow).stratum;
-            let waited = b.queue.scheduler().slot - came;
+            let waited = b.queue.scheduler().slot - arrival_slot;
             assert!(waited <= 2 << k, "weight {weight}, stratum {k}: {waited} slots");
             worst = worst.max(waited);
         }

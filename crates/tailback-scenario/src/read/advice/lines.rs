@@ -160,10 +160,10 @@ pub fn of_outages(r: &mut Reader, links: &[LinkSpec], duration: Duration) {
             let way = direction(link, reverse);
             let name = link.port_name(reverse);
             let Some(from) = shut_from(way, end) else { continue };
-            let rest = (end - from).seconds();
+            let shut_s = (end - from).seconds();
             let text = if from == Time::ZERO {
                 "the line carries not one packet in the whole run; give another rate or trace".to_string()
-            } else if rest > REST * duration.seconds() {
+            } else if shut_s > REST * duration.seconds() {
                 format!(
                     "the line carries nothing from {} to the end of the run; end the run there, or give another rate",
                     Duration(from.0)
@@ -211,9 +211,9 @@ const MOST_INSTANTS: usize = 1 << 20;
 fn last_rate(c: &Change, end: Time) -> Option<(Time, Option<BitRate>)> {
     let Values::Rate(rates) = &c.to else { return None };
     let taken = (0..).map_while(|n| c.when.nth(n)).take_while(|t| *t < end).enumerate();
-    let (n, at) = taken.take(MOST_INSTANTS).last()?;
+    let (n, instant) = taken.take(MOST_INSTANTS).last()?;
     match n + 1 < MOST_INSTANTS {
-        true => Some((at, Some(rates[n % rates.len()]))),
+        true => Some((instant, Some(rates[n % rates.len()]))),
         false => Some((end, None)),
     }
 }

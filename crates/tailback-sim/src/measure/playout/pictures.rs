@@ -117,9 +117,9 @@ impl PicturePlayout {
         if frame.made >= self.from {
             self.first = Some(self.first.map_or(frame.number, |n| n.min(frame.number)));
         }
-        let at = now.max(frame.made + self.delay);
+        let shown_at = now.max(frame.made + self.delay);
         let place = self.waiting.partition_point(|(_, f)| f.number < frame.number);
-        self.waiting.insert(place, (at, frame));
+        self.waiting.insert(place, (shown_at, frame));
         self.show_until(now);
     }
 

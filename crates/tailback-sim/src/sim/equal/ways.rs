@@ -30,9 +30,9 @@ impl Router {
         table: &mut Vec<u32>,
         peer: &[u32],
     ) -> (Route, Route) {
-        let there = self.one_direction(from, to, paths, mixed(bits), table, peer);
+        let forward_route = self.one_direction(from, to, paths, mixed(bits), table, peer);
         let back = self.one_direction(to, from, paths, mixed(bits ^ 1), table, peer);
-        (there, back)
+        (forward_route, back)
     }
 
     fn one_direction(

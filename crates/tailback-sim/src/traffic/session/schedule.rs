@@ -92,9 +92,9 @@ struct Schedule {
 
 impl Schedule {
     fn new(s: &Settings, context: &Context) -> Schedule {
-        let at = s.get(&AT);
-        let in_turn = at.is_empty();
-        let times = if in_turn { s.get(&AFTER) } else { at };
+        let instants = s.get(&AT);
+        let in_turn = instants.is_empty();
+        let times = if in_turn { s.get(&AFTER) } else { instants };
         let mut transfers: Vec<_> = times.into_iter().zip(s.get(&SIZES).into_iter().cycle()).collect();
         if !in_turn {
             // The sort is stable: transfers of one instant stay in the listed order.

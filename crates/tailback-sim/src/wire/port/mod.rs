@@ -478,9 +478,9 @@ impl Port {
     /// The bits that the line has sent and offered between `since` and `now`, if its rate changes.
     pub fn carried(&self, now: Time) -> Option<(f64, f64)> {
         let Queue::Explicit(e) = &self.queue else { return None };
-        let (sent, offered) = e.carried?;
+        let (sent_bits, offered_bits) = e.carried?;
         let (all_sent, all_offered) = e.server.carried(now);
-        Some((all_sent - sent, all_offered - offered))
+        Some((all_sent - sent_bits, all_offered - offered_bits))
     }
 
     /// Change the delay of the wire. Packets on the way keep their delay and are not overtaken. For explicit ports

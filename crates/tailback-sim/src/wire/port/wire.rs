@@ -110,9 +110,9 @@ impl Wire {
         }
         let three = words[1] >> 16 != 0 || age > LOW32;
         let tag = if three { Tag::THREE } else { Tag::TWO };
-        let rest = (words[1] & LOW16) << 16 | (words[2] & 0xff) << 8 | Tag::SECOND;
+        let second_word = (words[1] & LOW16) << 16 | (words[2] & 0xff) << 8 | Tag::SECOND;
         self.slots
-            .push_two([first_word | tag, words[0]], [age << 32 | rest, words[3]]);
+            .push_two([first_word | tag, words[0]], [age << 32 | second_word, words[3]]);
         if three {
             self.slots.push([words[1] & !LOW16 | Tag::THIRD, age >> 32]);
         }

@@ -66,10 +66,10 @@ mod tests {
             let (sent, way) = (Time(1_000_000_000 * n), if n < 5 { 20 } else { 60 });
             base.queueing(sent, sent + Duration::from_millis(way)).0 / 1_000_000
         };
-        let seen: Vec<u64> = (0..20).map(&mut queueing).collect();
-        assert_eq!(seen[..5], [0; 5]);
-        assert_eq!(seen[5..14], [40; 9]);
-        assert_eq!(seen[14..], [0; 6]);
+        let delays: Vec<u64> = (0..20).map(&mut queueing).collect();
+        assert_eq!(delays[..5], [0; 5]);
+        assert_eq!(delays[5..14], [40; 9]);
+        assert_eq!(delays[14..], [0; 6]);
         // The pause before this packet is longer than all spans.
         assert_eq!(queueing(100), 0);
     }

@@ -71,10 +71,10 @@ impl Search {
     /// The share of the sent bytes that has not been delivered; `None` if there are not enough bins.
     fn missing(&self, rtt: Duration, bin: Duration) -> Option<f64> {
         let back = rtt.seconds() / bin.seconds();
-        let sent = self.sent_before(back)? - self.sent_before(back + BINS as f64)?;
+        let sent_bytes = self.sent_before(back)? - self.sent_before(back + BINS as f64)?;
         let last = self.bins.len() - 1;
         let delivered = real(self.bins[last].delivered - self.bins[last - BINS].delivered);
-        (sent > 0.0).then_some((sent - delivered) / sent)
+        (sent_bytes > 0.0).then_some((sent_bytes - delivered) / sent_bytes)
     }
 }
 

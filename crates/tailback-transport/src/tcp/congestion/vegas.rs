@@ -167,9 +167,9 @@ impl Vegas {
         self.queued = queued;
         if self.window.in_slow_start() {
             if queued > self.gamma + LAST_BIT {
-                let left = whole_segments.min(in_network + 1.0) * segment;
-                self.window.cwnd = left;
-                self.window.ssthresh = self.window.ssthresh.min(left);
+                let new_window = whole_segments.min(in_network + 1.0) * segment;
+                self.window.cwnd = new_window;
+                self.window.ssthresh = self.window.ssthresh.min(new_window);
             } else {
                 self.as_reno(a);
             }

@@ -293,9 +293,9 @@ impl ConnectionEnd {
     fn syn(&mut self, mut s: Segment) -> Segment {
         if let State::SynReceived { ecn } = self.state {
             let is_repeat = s.flags.has(Flags::RETRANSMISSION);
-            let asked = ecn;
+            let asked_ecn = ecn;
             let ecn = self.sender.answers_with(ecn);
-            if asked != ecn {
+            if asked_ecn != ecn {
                 self.sender.block().withhold_ect();
             }
             s.flags = self.receiver.syn_ack_flags(ecn);
@@ -327,10 +327,10 @@ impl ConnectionEnd {
         if due && self.cfg.acks_always_ride {
             self.sender.block().force_next();
         }
-        let held = self.cfg.nagle && !rides && self.sender.nagle_holds();
+        let is_held = self.cfg.nagle && !rides && self.sender.nagle_holds();
         let mut transmit = match self.persist.probe(&mut self.sender, now) {
             Some(s) => Transmit::Segment(s),
-            None if held => Transmit::Idle,
+            None if is_held => Transmit::Idle,
             None => self.sender.poll_transmit(now),
         };
         self.sender.block().take_forced();

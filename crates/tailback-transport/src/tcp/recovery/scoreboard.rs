@@ -66,10 +66,10 @@ impl Scoreboard {
 
     /// Bytes of `[from, to)` that are reported.
     fn covered(&self, from: u64, to: u64) -> u64 {
-        let first = self.sacked.partition_point(|(_, hi)| *hi <= from);
+        let first_touched = self.sacked.partition_point(|(_, hi)| *hi <= from);
         let mut touching = 0;
         let mut sum = 0;
-        for (lo, hi) in self.sacked[first..].iter().take_while(|(lo, _)| *lo < to) {
+        for (lo, hi) in self.sacked[first_touched..].iter().take_while(|(lo, _)| *lo < to) {
             touching += 1;
             sum += hi.min(&to) - lo.max(&from);
         }

@@ -440,10 +440,10 @@ impl SentList {
     /// Split the first record: only its part below `una` is acknowledged.
     #[cold]
     fn split_first(&mut self, r: SentSegment, una: u64, newest: &mut Option<SentSegment>) {
-        let rest = SentSegment { seq: una, ..r };
+        let unacknowledged = SentSegment { seq: una, ..r };
         self.forget(&r);
-        self.outstanding[0] = rest;
-        self.remember(&rest);
+        self.outstanding[0] = unacknowledged;
+        self.remember(&unacknowledged);
         if !r.sacked {
             self.deliver(&SentSegment { end: una, ..r }, false, newest);
         }

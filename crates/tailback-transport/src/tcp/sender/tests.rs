@@ -149,10 +149,10 @@ fn a_controller_may_pace_and_see_rates() {
             s.on_segment(&ack(end, Flags::NONE), t, &mut ());
         }
     }
-    let last = *samples.lock().unwrap().last().unwrap();
-    let rate = last.delivered as f64 / last.interval.seconds();
+    let last_sample = *samples.lock().unwrap().last().unwrap();
+    let rate = last_sample.delivered as f64 / last_sample.interval.seconds();
     assert!((rate - 960_000.0).abs() < 1.0, "{rate} payload bytes a second");
-    assert_eq!(last.rtt, Some(Duration::from_millis(10)));
+    assert_eq!(last_sample.rtt, Some(Duration::from_millis(10)));
 }
 
 fn segments(s: &mut Sender, now: Time) -> Vec<Segment> {

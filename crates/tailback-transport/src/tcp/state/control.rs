@@ -56,9 +56,9 @@ impl ControlBlock {
     fn records_from_now(&self, keep: Keep, known: &Known<'_>, now: Time) -> SentList {
         let mut list = Self::records_keeping(&self.cfg, keep);
         let (s, mut n) = (&self.seq, 0);
-        let first = s.una.max(FIRST);
-        let mut edge = first;
-        let mut reported = known.reported.iter().filter(|r| r.1 > first).peekable();
+        let first_byte = s.una.max(FIRST);
+        let mut edge = first_byte;
+        let mut reported = known.reported.iter().filter(|r| r.1 > first_byte).peekable();
         while edge < s.max_sent {
             let next_range = reported.peek().map_or((s.max_sent, s.max_sent), |r| **r);
             let sacked = next_range.0 <= edge;

@@ -215,10 +215,10 @@ impl ControlBlock {
     /// The same as [`Self::timed_out`], but the records decide which segments are lost and sent again. If the timeout
     /// continues a repair that was in progress, it is not a further sign of congestion.
     pub fn timed_out_with_records(&mut self, pipe: u64, goes_on: bool, now: Time) {
-        let left = self.sent.as_ref().map_or(0, |list| list.in_flight());
-        self.expired(pipe, left, goes_on, now);
+        let in_flight = self.sent.as_ref().map_or(0, |list| list.in_flight());
+        self.expired(pipe, in_flight, goes_on, now);
         if self.cfg.timeout_keeps_pipe {
-            let bytes = left as f64;
+            let bytes = in_flight as f64;
             self.reset(Reset::Shift { bytes });
         }
     }

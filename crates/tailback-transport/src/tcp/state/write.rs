@@ -31,9 +31,9 @@ impl ControlBlock {
     /// Withdraw this many of the bytes written last, except bytes that were already sent. Data without end stay, unless
     /// all of them are withdrawn (`u64::MAX`).
     pub fn withdraw(&mut self, bytes: u64) {
-        let sent = self.seq.max_sent.max(FIRST);
+        let sent_end = self.seq.max_sent.max(FIRST);
         if self.seq.end != u64::MAX {
-            self.seq.end = self.seq.end.saturating_sub(bytes).max(sent.min(self.seq.end));
+            self.seq.end = self.seq.end.saturating_sub(bytes).max(sent_end.min(self.seq.end));
         } else if bytes == u64::MAX {
             self.give_up_unsent();
         }

@@ -457,9 +457,9 @@ fn changes_are_told() {
     b.drain();
     b.arrive(packet(400, YELLOW));
     let third = 0.1 / 3.0;
-    let told: Vec<(u16, u32, f64)> = b.log.notes.iter().map(|n| (n.0.0, n.1, n.2)).collect();
+    let notes: Vec<(u16, u32, f64)> = b.log.notes.iter().map(|n| (n.0.0, n.1, n.2)).collect();
     let of = |k| [(3, k, third), (4, k, 0.1), (5, k, third), (6, k, 0.0)];
-    assert_eq!(told, [of(1), of(2)].concat());
+    assert_eq!(notes, [of(1), of(2)].concat());
     assert_eq!((b.probe("dynamic", 1), b.probe("effective", 0)), (third, 0.1));
 }
 

@@ -56,9 +56,9 @@ fn actions_follow_the_control_law() {
             times_ms[0]
         );
         for (time_ms, expected) in times_ms.iter().zip(offsets) {
-            let late = time_ms - times_ms[0] - expected;
+            let deviation_ms = time_ms - times_ms[0] - expected;
             assert!(
-                (-0.01..=step.seconds() * 1e3 + 0.01).contains(&late),
+                (-0.01..=step.seconds() * 1e3 + 0.01).contains(&deviation_ms),
                 "{time_ms} for {expected}"
             );
         }

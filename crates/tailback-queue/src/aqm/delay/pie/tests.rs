@@ -164,9 +164,9 @@ fn derandomised_signals_keep_their_distance() {
         }
         let least = libm::ceil(0.85 / p) as i64;
         let most = libm::ceil(8.5 / p) as i64;
-        let found = (*gaps.iter().min().unwrap(), *gaps.iter().max().unwrap());
-        assert_eq!(found.0, least, "p = {p}");
-        assert!(found.1 <= most + 1, "p = {p}: {found:?}");
+        let gap_range = (*gaps.iter().min().unwrap(), *gaps.iter().max().unwrap());
+        assert_eq!(gap_range.0, least, "p = {p}");
+        assert!(gap_range.1 <= most + 1, "p = {p}: {gap_range:?}");
         // Chance alone also signals neighbours.
         let mut pie = standing(p, 0.1, &[("derandomise", "false")]);
         let hits: Vec<bool> = (0..100_000).map(|_| pie.chooses()).collect();

@@ -43,9 +43,12 @@ fn refill(b: &mut Chokes, of_0: u64, of_1: u64, average: f64) {
 /// What an arrival of flow 0 did: how many packets matched, itself among them.
 fn matched(b: &mut Chokes) -> usize {
     b.arrive(TestPacket::new(1000, 0, 500));
-    let gone = b.log.drops(DropReason::Match);
-    assert!(gone.is_empty() || gone.last() == Some(&1000), "itself goes last");
-    gone.len()
+    let matched_drops = b.log.drops(DropReason::Match);
+    assert!(
+        matched_drops.is_empty() || matched_drops.last() == Some(&1000),
+        "itself goes last"
+    );
+    matched_drops.len()
 }
 
 /// A flow that holds the fraction f of the buffer is matched with probability f, and each match removes two packets.
@@ -57,10 +60,10 @@ fn a_flow_is_matched_in_proportion_to_what_it_holds() {
         let mut matches = 0;
         for _ in 0..runs {
             refill(&mut b, of_0, of_1, 50.0);
-            let gone = matched(&mut b);
-            assert!(gone == 0 || gone == 2, "{gone}");
-            assert_eq!(b.backlog().packets, of_0 + of_1 + 1 - gone as u64);
-            matches += u32::from(gone == 2);
+            let matched_count = matched(&mut b);
+            assert!(matched_count == 0 || matched_count == 2, "{matched_count}");
+            assert_eq!(b.backlog().packets, of_0 + of_1 + 1 - matched_count as u64);
+            matches += u32::from(matched_count == 2);
         }
         let (share, f) = (f64::from(matches) / f64::from(runs), of_0 as f64 / (of_0 + of_1) as f64);
         // Four standard deviations.
@@ -112,9 +115,9 @@ fn several_draws_may_match_several() {
     let (runs, mut any, mut all) = (20_000, 0, 0);
     for _ in 0..runs {
         refill(&mut b, 30, 30, 50.0);
-        let gone = matched(&mut b);
-        any += u32::from(gone > 0);
-        all += u32::from(gone == 4);
+        let matched_count = matched(&mut b);
+        any += u32::from(matched_count > 0);
+        all += u32::from(matched_count == 4);
     }
     let share = |n: u32| f64::from(n) / f64::from(runs);
     assert!((share(any) - 0.875).abs() < 0.01, "{}", share(any));

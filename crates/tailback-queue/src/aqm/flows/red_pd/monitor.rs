@@ -522,9 +522,9 @@ mod tests {
             [0, 1, 2, 3, 4, 5, 6],
             "one every four lists, none when it begins"
         );
-        let first = states.iter().find(|s| s.2).map(|s| s.0);
+        let first_unresponsive = states.iter().find(|s| s.2).map(|s| s.0);
         assert_eq!(
-            first,
+            first_unresponsive,
             Some(18),
             "three samples make three pairs; at the change after them"
         );

@@ -46,9 +46,9 @@ fn press(b: &mut Sfbs, flow: u32, held: u64) -> u64 {
 
 /// The bins of a flow, one number a level.
 fn bins_of(b: &mut Sfbs, flow: u32) -> Vec<usize> {
-    let first = b.queue.admission.active.bins.as_ptr() as usize;
+    let bins_address = b.queue.admission.active.bins.as_ptr() as usize;
     let size = std::mem::size_of::<Bin>();
-    let at = |bin: &mut Bin| (std::ptr::from_ref(bin) as usize - first) / size;
+    let at = |bin: &mut Bin| (std::ptr::from_ref(bin) as usize - bins_address) / size;
     b.queue.admission.active.of(u64::from(flow)).map(at).collect()
 }
 

@@ -460,10 +460,10 @@ mod tests {
             let before = most_flows(&t);
             balance(&mut t, &counts, &(0..n).collect::<Vec<_>>(), &rules);
             prop_assert!(!no_worse || most_flows(&t) <= before);
-            let mut again = Table::new(n, queues, &rules);
-            again.map = t.map.clone();
-            again.learn(&counts);
-            prop_assert_eq!(lengths(&t), lengths(&again));
+            let mut second_table = Table::new(n, queues, &rules);
+            second_table.map = t.map.clone();
+            second_table.learn(&counts);
+            prop_assert_eq!(lengths(&t), lengths(&second_table));
             prop_assert_eq!(lengths(&t).iter().sum::<u64>(), total);
             let fewest = t.fewest();
             prop_assert_eq!(t.flows(fewest), *lengths(&t).iter().min().unwrap());

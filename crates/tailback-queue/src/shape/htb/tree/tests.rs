@@ -61,9 +61,9 @@ fn rates(queue: Queue, flows: u32, seconds: u64, active: impl Fn(u32, u64) -> bo
                 transmissions.extend(server.arrive(p, now, &mut log));
             }
         }
-        let (at, gone) = server.advance(Time::NEVER, &mut log).expect("packets wait");
+        let (at, departed) = server.advance(Time::NEVER, &mut log).expect("packets wait");
         now = at;
-        transmissions.extend(gone);
+        transmissions.extend(departed);
         for s in transmissions {
             let f = s.packet.flow as usize;
             waiting[f] -= 1;

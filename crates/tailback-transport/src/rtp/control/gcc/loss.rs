@@ -163,9 +163,9 @@ impl LossLimit {
             self.partial.lost_kb += if p.fate == Fate::Lost { kb } else { 0.0 };
             newest = newest.max(p.sent);
         }
-        let last = *self.last.get_or_insert(newest);
-        let length = newest.since(last);
-        if newest <= last || length <= LEAST_OBSERVATION {
+        let last_sent = *self.last.get_or_insert(newest);
+        let length = newest.since(last_sent);
+        if newest <= last_sent || length <= LEAST_OBSERVATION {
             return false;
         }
         self.last = Some(newest);

@@ -74,10 +74,10 @@ mod tests {
         let ms = |n: u64| Time(n * 1_000_000);
         let mut first_halving = None;
         for n in 0..400_u64 {
-            let (sent, way) = (ms(100 * n), if n < 100 { 20 } else { 60 });
-            let queueing = drift.queueing(sent, sent + Duration::from_millis(way));
-            drift.report(0.05, 0.06, sent + Duration::from_millis(way));
-            let halved = drift.share(sent + Duration::from_millis(way)) < 1.0;
+            let (sent_at, way) = (ms(100 * n), if n < 100 { 20 } else { 60 });
+            let queueing = drift.queueing(sent_at, sent_at + Duration::from_millis(way));
+            drift.report(0.05, 0.06, sent_at + Duration::from_millis(way));
+            let halved = drift.share(sent_at + Duration::from_millis(way)) < 1.0;
             if halved && first_halving.is_none() {
                 first_halving = Some((n, queueing));
             } else if n > first_halving.map_or(u64::MAX, |p| p.0) {

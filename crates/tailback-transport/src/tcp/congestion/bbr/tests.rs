@@ -10,9 +10,9 @@ const SEGMENT: u64 = 1000;
 fn bbr(form: &str, payload: &str, window: &str) -> Box<Bbr> {
     let rules = config(&[("payload", payload), ("initial_window", window), ("header", "40B")]).window;
     let own = Settings::defaults(&MODEL).with("form", form);
-    let mut made = Bbr::new(&own, &rules);
-    made.draw(&mut Stream::new(1, "test"));
-    Box::new(made)
+    let mut bbr = Bbr::new(&own, &rules);
+    bbr.draw(&mut Stream::new(1, "test"));
+    Box::new(bbr)
 }
 
 /// A sender on the test path, with the delivered bytes and the time.

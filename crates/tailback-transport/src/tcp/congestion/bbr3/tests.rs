@@ -21,9 +21,9 @@ fn made(own: &Settings, values: &[(&str, &str)]) -> Bbr3 {
         ("header", "40B"),
     ];
     let rules = config(&[&base, values].concat()).window;
-    let mut made = Bbr3::new(own, &rules);
-    made.draw(&mut Stream::new(1, "test"));
-    made
+    let mut bbr3 = Bbr3::new(own, &rules);
+    bbr3.draw(&mut Stream::new(1, "test"));
+    bbr3
 }
 
 /// A sender on the test path, with the delivered and lost bytes and the time.

@@ -163,12 +163,12 @@ fn half_marked() -> Dialogue {
 fn a_lost_segment_without_a_mark_halves_the_other_window_alone() {
     let mut dialogue = half_marked();
     dialogue.acks(3, 25);
-    let (marked, other) = (dialogue.marked(), dialogue.window() - dialogue.marked());
+    let (marked, unmarked) = (dialogue.marked(), dialogue.window() - dialogue.marked());
     dialogue.loses();
     let flight = (dialogue.next - dialogue.una) as f64;
-    let left = flight * (0.5 + 0.5 * marked / (marked + other));
+    let window_left = flight * (0.5 + 0.5 * marked / (marked + unmarked));
     assert!(
-        (dialogue.window() - left).abs() < 1e-6 && dialogue.marked() == marked,
+        (dialogue.window() - window_left).abs() < 1e-6 && dialogue.marked() == marked,
         "{}",
         dialogue.window()
     );
