@@ -95,7 +95,7 @@ pub fn open_interface(name: &str) -> io::Result<OwnedFd> {
     (address.sll_family, address.sll_protocol) = (libc::AF_PACKET as _, EVERYTHING);
     address.sll_ifindex = index as c_int;
     let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-    // SAFETY: `here` outlives the call and has the given length.
+    // SAFETY: `address` outlives the call and has the given length.
     check(unsafe { libc::bind(fd, (&raw const address).cast(), length) })?;
     Ok(socket)
 }
