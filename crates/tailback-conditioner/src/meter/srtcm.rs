@@ -155,20 +155,26 @@ mod tests {
     /// The excess bucket gets only the tokens that do not fit into the committed bucket.
     #[test]
     fn yellow_is_what_was_saved() {
-        let mut m = meter(&[]).unwrap();
-        let mut at = |ms: u64| m.colour(1500, Green, Time(ms * 1_000_000));
-        assert_eq!([at(0), at(0), at(0), at(0)], [Green, Green, Yellow, Red]);
+        let mut srtcm = meter(&[]).unwrap();
+        let mut colour_at = |ms: u64| srtcm.colour(1500, Green, Time(ms * 1_000_000));
+        assert_eq!(
+            [colour_at(0), colour_at(0), colour_at(0), colour_at(0)],
+            [Green, Green, Yellow, Red]
+        );
         // In 3 ms 3000 bytes of tokens arrive, and all are used for green packets. In 4 ms 1000 bytes more arrive,
         // which is too little for a yellow packet.
-        assert_eq!([at(3), at(3), at(3)], [Green, Green, Red]);
-        assert_eq!([at(7), at(7), at(7)], [Green, Green, Red]);
-        assert_eq!([at(12), at(12), at(12), at(12)], [Green, Green, Yellow, Red]);
+        assert_eq!([colour_at(3), colour_at(3), colour_at(3)], [Green, Green, Red]);
+        assert_eq!([colour_at(7), colour_at(7), colour_at(7)], [Green, Green, Red]);
         assert_eq!(
-            (m.read(0, Time(13_000_000)), m.read(1, Time(13_000_000))),
+            [colour_at(12), colour_at(12), colour_at(12), colour_at(12)],
+            [Green, Green, Yellow, Red]
+        );
+        assert_eq!(
+            (srtcm.read(0, Time(13_000_000)), srtcm.read(1, Time(13_000_000))),
             (1000.0, 0.0)
         );
         assert_eq!(
-            (m.read(0, Time(99_000_000)), m.read(1, Time(99_000_000))),
+            (srtcm.read(0, Time(99_000_000)), srtcm.read(1, Time(99_000_000))),
             (3000.0, 1500.0)
         );
     }

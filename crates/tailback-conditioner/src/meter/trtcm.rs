@@ -111,11 +111,11 @@ fn build(s: &Settings, _: Stream) -> Result<Box<dyn Meter>, Refusal> {
 impl Meter for TwoRate {
     fn colour(&mut self, bytes: u32, came: Colour, now: Time) -> Colour {
         self.fill(now);
-        let came = self.known(came);
+        let known_colour = self.known(came);
         let (committed, peak) = (&mut self.committed, &mut self.peak);
-        if came == Colour::Red || !peak.1.take(bytes) {
+        if known_colour == Colour::Red || !peak.1.take(bytes) {
             Colour::Red
-        } else if came == Colour::Yellow || !committed.1.take(bytes) {
+        } else if known_colour == Colour::Yellow || !committed.1.take(bytes) {
             Colour::Yellow
         } else {
             Colour::Green

@@ -76,15 +76,15 @@ fn build(s: &Settings, draws: Stream) -> Result<Box<dyn Meter>, Refusal> {
 
 impl Meter for ThreeColour {
     fn colour(&mut self, bytes: u32, came: Colour, now: Time) -> Colour {
-        let drawn = self.rate.count(bytes, now) * (1.0 - self.draws.uniform());
-        let drawn = if drawn > self.peak {
+        let drawn_rate = self.rate.count(bytes, now) * (1.0 - self.draws.uniform());
+        let colour = if drawn_rate > self.peak {
             Colour::Red
-        } else if drawn > self.committed {
+        } else if drawn_rate > self.committed {
             Colour::Yellow
         } else {
             Colour::Green
         };
-        self.mode.of(came, drawn)
+        self.mode.of(came, colour)
     }
 
     fn read(&self, _probe: usize, _now: Time) -> f64 {
@@ -104,10 +104,10 @@ mod tests {
             .with("peak_rate", peak);
         let mut m = build(&s, Stream::new(1, "test")).unwrap();
         let colours = (0..22_000).map(|i| m.colour(1000, Colour::Green, Time(i * 2_000_000)));
-        let late: Vec<Colour> = colours.skip(2_000).collect();
-        let share = |n: usize| n as f64 / late.len() as f64;
-        let count = |colour| share(late.iter().filter(|c| **c == colour).count());
-        let changes = late.windows(2).filter(|w| w[0] != w[1]).count();
+        let late_colours: Vec<Colour> = colours.skip(2_000).collect();
+        let share = |n: usize| n as f64 / late_colours.len() as f64;
+        let count = |colour| share(late_colours.iter().filter(|c| **c == colour).count());
+        let changes = late_colours.windows(2).filter(|w| w[0] != w[1]).count();
         (Colour::ALL.map(count), share(changes))
     }
 
@@ -137,17 +137,17 @@ mod tests {
             .with("committed_rate", "1Mbps")
             .with("peak_rate", "2Mbps")
             .with("mode", "aware");
-        let mut m = build(&s, Stream::new(1, "test")).unwrap();
-        let mut got = [[0_u32; 3]; 3];
+        let mut tsw3cm = build(&s, Stream::new(1, "test")).unwrap();
+        let mut colours = [[0_u32; 3]; 3];
         for i in 0..30_000_u64 {
             let came = Colour::ALL[i as usize % 3];
-            let colour = m.colour(1000, came, Time(i * 2_000_000));
-            got[came as usize][colour as usize] += u32::from(i >= 3_000);
+            let colour = tsw3cm.colour(1000, came, Time(i * 2_000_000));
+            colours[came as usize][colour as usize] += u32::from(i >= 3_000);
         }
-        assert_eq!((got[2], got[1][0]), ([0, 0, 9_000], 0));
+        assert_eq!((colours[2], colours[1][0]), ([0, 0, 9_000], 0));
         assert!(
-            got[0][0].abs_diff(2_250) < 200 && got[1][1].abs_diff(4_500) < 200,
-            "{got:?}"
+            colours[0][0].abs_diff(2_250) < 200 && colours[1][1].abs_diff(4_500) < 200,
+            "{colours:?}"
         );
     }
 

@@ -286,8 +286,8 @@ impl<P: Packet> QueueDiscipline<P> for Htb<P> {
                 (true, Some(last)) => last.until = self.paid,
                 _ if line.busy.is_some() => self.last = None,
                 _ => {
-                    let sent = self.ask(line, out);
-                    debug_assert!(!matches!(sent, Service::Send(_)), "sent what it did not count");
+                    let service = self.ask(line, out);
+                    debug_assert!(!matches!(service, Service::Send(_)), "sent what it did not count");
                 }
             }
         }

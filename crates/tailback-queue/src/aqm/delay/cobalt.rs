@@ -243,16 +243,16 @@ impl Control {
         out: &mut dyn Out<P>,
     ) -> Option<DropReason> {
         let due = self.is_due(now);
-        let over = now.since(p.stamp()) > threshold;
-        if over {
+        let is_over = now.since(p.stamp()) > threshold;
+        if is_over {
             if !self.dropping {
                 self.drop_next = now + control_step(c.interval, self.count);
             }
             self.count = self.count.max(1);
         }
-        self.dropping = over;
+        self.dropping = is_over;
         let mut kill = None;
-        if over {
+        if is_over {
             if due {
                 kill = (!signal(p, c.ecn, MarkReason::Sojourn, out)).then_some(DropReason::Sojourn);
                 self.count += 1;
@@ -368,7 +368,7 @@ impl<P: Packet> Admission<P> for Cobalt {
         let threshold = self.threshold(line.rate);
         loop {
             let mut p = from.pop()?;
-            let came = p.ecn();
+            let arrival_ecn = p.ecn();
             self.sojourn = line.now.since(p.stamp());
             let longer = |than: Option<Duration>| than.is_some_and(|t| self.sojourn > t);
             let (raise, step) = (longer(self.beside.blue_threshold), longer(self.beside.ce_threshold));
@@ -380,7 +380,7 @@ impl<P: Packet> Admission<P> for Cobalt {
                 Some(why) => from.drop(p, why, out),
                 None => {
                     // A packet that the control law marked is not marked again by the step.
-                    if step && p.ecn() == came {
+                    if step && p.ecn() == arrival_ecn {
                         signal(&mut p, true, MarkReason::Step, out);
                     }
                     return Some(p);

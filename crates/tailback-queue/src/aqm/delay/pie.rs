@@ -303,15 +303,15 @@ impl Pie {
     /// Compute the new probability from the delay `d`. Returns whether further updates would have no effect.
     fn update(&mut self, d: f64) -> bool {
         let c = &self.config;
-        let mut x = c.alpha * (d - c.reference) + c.beta * (d - self.delay_before);
-        x /= SCALE.iter().find(|s| self.probability < s.0).map_or(1.0, |s| s.1);
+        let mut change = c.alpha * (d - c.reference) + c.beta * (d - self.delay_before);
+        change /= SCALE.iter().find(|s| self.probability < s.0).map_or(1.0, |s| s.1);
         if self.probability >= 0.1 {
-            x = x.min(0.02);
+            change = change.min(0.02);
         }
         if c.spike && d > SPIKE_STEP.0 {
-            x += SPIKE_STEP.1;
+            change += SPIKE_STEP.1;
         }
-        self.probability = (self.probability + x).clamp(0.0, 1.0);
+        self.probability = (self.probability + change).clamp(0.0, 1.0);
         let idle = d == 0.0 && self.delay_before == 0.0;
         if idle {
             self.probability *= 0.98;

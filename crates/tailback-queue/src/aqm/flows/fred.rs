@@ -166,11 +166,11 @@ impl Fred {
     /// Whether a flow with this backlog may store no more packets.
     fn caps(&self, holds: f64, strikes: u32, fair: f64) -> bool {
         let full = self.average.value() >= self.max;
-        let most = match self.many_flows && full {
+        let most_held = match self.many_flows && full {
             true => 2.0 * self.packet,
             false => self.min,
         };
-        holds >= most || (full && holds > 2.0 * fair) || (holds >= fair && strikes > 1)
+        holds >= most_held || (full && holds > 2.0 * fair) || (holds >= fair && strikes > 1)
     }
 
     fn fair(&self) -> f64 {

@@ -158,10 +158,10 @@ impl Configured for Sfb {
     /// # Errors
     /// A cap below the target, or a warm-up longer than the time between changes.
     fn configured(s: &Settings, mut context: BuildContext) -> Result<Self, Refusal> {
-        let (target, most) = (s.get(&BIN_TARGET), s.get(&BIN_MAX));
-        if most < target {
+        let (target, bin_max) = (s.get(&BIN_TARGET), s.get(&BIN_MAX));
+        if bin_max < target {
             return Err(Refusal::new(
-                format!("bin_max ({most}) is below bin_target ({target}): the probability would never rise"),
+                format!("bin_max ({bin_max}) is below bin_target ({target}): the probability would never rise"),
                 "give a bin_max of at least bin_target",
             ));
         }
@@ -193,7 +193,7 @@ impl Configured for Sfb {
             active: Bins::new(&shape, context.stream.bits(), None),
             next: None,
             shape,
-            most: most as u32,
+            most: bin_max as u32,
             drop_above_half: s.get(&DROP_ABOVE_HALF),
             // A token stands for a packet, and is one byte of the bucket.
             penalty: Bucket::full(s.get(&PENALTY_BURST)),
@@ -270,7 +270,7 @@ impl Bins {
 
     /// A packet of this flow arrives: update the bins.
     fn learn(&mut self, key: u64, target: u32, now: Time) -> Least {
-        let mut least = Least {
+        let mut least_of_bins = Least {
             packets: u32::MAX,
             probability: 1.0,
         };
@@ -280,10 +280,10 @@ impl Bins {
             } else if bin.packets >= target {
                 bin.probability.raise(now);
             }
-            least.packets = least.packets.min(bin.packets);
-            least.probability = least.probability.min(bin.probability.value());
+            least_of_bins.packets = least_of_bins.packets.min(bin.packets);
+            least_of_bins.probability = least_of_bins.probability.min(bin.probability.value());
         }
-        least
+        least_of_bins
     }
 
     /// Whether a packet that was admitted at this instant is counted in this set.
@@ -364,15 +364,15 @@ impl<P: Packet> Admission<P> for Sfb {
             return Decision::Drop(DropReason::Overflow);
         }
         let key = p.key(self.key);
-        let least = self.active.learn(key, self.shape.target, line.now);
-        self.probability = least.probability;
-        if least.packets >= self.most {
+        let least_of_bins = self.active.learn(key, self.shape.target, line.now);
+        self.probability = least_of_bins.probability;
+        if least_of_bins.packets >= self.most {
             return Decision::Drop(DropReason::Percap);
         }
-        if let Some(next) = self.next.as_mut().filter(|_| least.probability >= 1.0) {
+        if let Some(next) = self.next.as_mut().filter(|_| least_of_bins.probability >= 1.0) {
             next.learn(key, self.shape.target, line.now);
         }
-        let decision = self.judge(p, least.probability, line.now, out);
+        let decision = self.judge(p, least_of_bins.probability, line.now, out);
         if decision == Decision::Store {
             self.active.add(key, line.now);
             if let Some(next) = &mut self.next {
@@ -384,14 +384,14 @@ impl<P: Packet> Admission<P> for Sfb {
 
     fn left(&mut self, p: &P, how: Exit, _rest: Backlog, line: &Line) {
         // A packet that was refused later never received a time stamp here.
-        let came = match how {
+        let learned_at = match how {
             Exit::Dropped(Place::Arriving, _) => line.now,
             Exit::Served | Exit::Evicted(_) | Exit::Dropped(_, _) => p.stamp(),
         };
         let key = p.key(self.key);
-        self.active.take(key, came);
+        self.active.take(key, learned_at);
         if let Some(next) = &mut self.next {
-            next.take(key, came);
+            next.take(key, learned_at);
         }
     }
 

@@ -258,16 +258,16 @@ mod tests {
         assert_eq!(b.log.marks(MarkReason::Early), [0]);
         assert!(close(b.probe("virtual_capacity", 0), after_two - 0.15 * 0.008));
         assert!(close(b.probe("virtual_queue", 0), 2000.0));
-        let before = b.probe("virtual_capacity", 0);
+        let capacity_before = b.probe("virtual_capacity", 0);
         offer(&mut b, 1, 1_000, false);
         assert_eq!(b.log.drops(DropReason::Early), [0]);
-        assert_eq!(b.probe("virtual_capacity", 0), before);
-        assert!(close(b.probe("virtual_queue", 0), 2000.0 - before * 125.0));
+        assert_eq!(b.probe("virtual_capacity", 0), capacity_before);
+        assert!(close(b.probe("virtual_queue", 0), 2000.0 - capacity_before * 125.0));
         // The whole time since the last accepted packet counts at the next one. This time is 1 ms plus 19 ms.
         offer(&mut b, 1, 19_000, false);
         assert!(close(
             b.probe("virtual_capacity", 0),
-            before + 0.15 * (0.98 * 0.020 - 0.008)
+            capacity_before + 0.15 * (0.98 * 0.020 - 0.008)
         ));
     }
 

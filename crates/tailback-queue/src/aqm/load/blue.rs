@@ -168,10 +168,10 @@ impl Probability {
     /// The line has been idle until `now`, and [`Probability::lower`] was called when it became idle: apply the changes
     /// that have become due since then.
     pub fn lower_while_idle(&mut self, now: Time) {
-        if let Some(last) = self.last_down {
-            let moves = now.since(last).0 / self.freeze.0.max(1);
+        if let Some(last_down) = self.last_down {
+            let moves = now.since(last_down).0 / self.freeze.0.max(1);
             if moves > 0 {
-                self.lower_by(moves, last + Duration(moves.saturating_mul(self.freeze.0)));
+                self.lower_by(moves, last_down + Duration(moves.saturating_mul(self.freeze.0)));
             }
         }
     }

@@ -172,15 +172,15 @@ pub struct GreenTcp {
 
 impl<P: Packet> Admission<P> for GreenTcp {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
-        let number = self.numbers.number(p.flow());
+        let flow_number = self.numbers.number(p.flow());
         self.flows = match &mut self.count {
             Count::Given(flows) => *flows,
-            Count::Seen(active) => active.seen(number, line.now),
+            Count::Seen(active) => active.seen(flow_number, line.now),
         };
         if !queue.fits(p.bytes()) {
             return Decision::Drop(DropReason::Overflow);
         }
-        let rtt = self.rtts[number as usize % self.rtts.len()].seconds();
+        let rtt = self.rtts[flow_number as usize % self.rtts.len()].seconds();
         let windows = self.flows as f64 * self.segment / (line.rate.bits_per_second() * rtt);
         self.probability = (windows * windows).min(1.0);
         early(self.context.stream.chance(self.probability), p, self.ecn, out)

@@ -282,10 +282,10 @@ mod tests {
         let jump = 1.822e-5 * 100.0 + 1.816e-5 * 50.0;
         assert!((b.probe("probability", 0) - jump).abs() < 1e-12);
         b.pass(Duration::from_seconds(1.0));
-        let held = 170.0 * (1.822e-5 - 1.816e-5) * 100.0;
-        assert!((b.probe("probability", 0) - jump - held).abs() < 1e-12);
+        let growth = 170.0 * (1.822e-5 - 1.816e-5) * 100.0;
+        assert!((b.probe("probability", 0) - jump - growth).abs() < 1e-12);
         // The probability grows by 1.02e-5 per packet of error and second.
-        assert!((held - 1.02e-3).abs() < 1e-12);
+        assert!((growth - 1.02e-3).abs() < 1e-12);
     }
 
     /// The queue is created after ten seconds, with a backlog. Samples are taken from then on, and the time before is
@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn what_contradicts_itself_is_refused() {
-        for (with, says) in [
+        for (overrides, says) in [
             (vec![("a", "1e-5"), ("b", "2e-5")], "smaller than b"),
             (vec![("design_flows", "60")], "needs design_rtt"),
             (vec![("design_rtt", "100ms")], "needs design_flows"),
@@ -393,7 +393,7 @@ mod tests {
                 "computed from design_flows",
             ),
         ] {
-            let e = Pi::configured(&settings(&with), context()).unwrap_err();
+            let e = Pi::configured(&settings(&overrides), context()).unwrap_err();
             assert!(format!("{e:?}").contains(says), "{e:?}");
         }
     }

@@ -252,12 +252,12 @@ mod tests {
         ] {
             let mut b = bench(&[("mean_packet", mean), ("buffer", buffer)]);
             hold(&mut b, 30, 1);
-            let before = b.probe("price", 0);
+            let price_before = b.probe("price", 0);
             for n in 1..=500 {
                 b.arrive(TestPacket::new(n, 0, 250));
                 b.serve();
                 b.pass(Duration::from_millis(2));
-                let rise = b.probe("price", 0) - before;
+                let rise = b.probe("price", 0) - price_before;
                 assert!(
                     (rise - 0.001 * n as f64).abs() < 1e-9,
                     "{buffer} {mean}: {rise} after {n}"

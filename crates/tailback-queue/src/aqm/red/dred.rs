@@ -300,7 +300,7 @@ mod tests {
     fn under_any_load_the_queue_settles_at_the_target() {
         for load in [1.1, 1.5] {
             let mut b = bench(&[("gain", "5e-4")]);
-            let (mut credit, mut held) = (0.0, vec![]);
+            let (mut credit, mut queue_lengths) = (0.0, vec![]);
             for id in 0..250_000_u64 {
                 credit += load * (1.0 - 2.0 * b.probe("probability", 0));
                 while credit >= 1.0 {
@@ -310,22 +310,22 @@ mod tests {
                 b.serve();
                 b.pass(Duration::from_millis(4));
                 if id > 200_000 {
-                    held.push(b.backlog().packets as f64);
+                    queue_lengths.push(b.backlog().packets as f64);
                 }
             }
-            let mean = held.iter().sum::<f64>() / held.len() as f64;
+            let mean = queue_lengths.iter().sum::<f64>() / queue_lengths.len() as f64;
             assert!((mean - 50.0).abs() < 5.0, "load {load}: {mean}");
         }
     }
 
     #[test]
     fn what_contradicts_itself_is_refused() {
-        for (with, says) in [
+        for (overrides, says) in [
             (("buffer", "unlimited"), "unlimited"),
             (("cutoff", "60 packets"), "above target"),
             (("target", "3KB"), "counted in packets"),
         ] {
-            let e = build(&[with]).unwrap_err();
+            let e = build(&[overrides]).unwrap_err();
             assert!(e.problem.contains(says), "{e}");
         }
     }

@@ -205,13 +205,13 @@ impl Sred {
             return false;
         }
         let i = self.context.stream.below(self.size as u64) as usize;
-        let z = &mut self.zombies[i];
-        if z.flow == flow {
-            z.hits = z.hits.saturating_add(1);
+        let zombie = &mut self.zombies[i];
+        if zombie.flow == flow {
+            zombie.hits = zombie.hits.saturating_add(1);
             return true;
         }
         if self.context.stream.chance(self.overwrite) {
-            *z = Zombie { flow, hits: 0 };
+            *zombie = Zombie { flow, hits: 0 };
         }
         false
     }
@@ -384,18 +384,18 @@ mod tests {
     fn the_steps_and_the_number_of_flows() {
         let (_, mut sred) = build(&[("form", "simple")]).unwrap();
         sred.hits = 1.0 / 64.0;
-        let of = |sred: &Sred, q| sred.signal_probability(q, false);
-        assert_eq!(of(&sred, 50.0), 0.15 / 16.0, "64 flows");
-        assert_eq!(of(&sred, 16.0), 0.0, "below a sixth of 100");
-        assert_eq!(of(&sred, 17.0), 0.15 / 64.0);
-        assert_eq!(of(&sred, 33.0), 0.15 / 64.0);
-        assert_eq!(of(&sred, 34.0), 0.15 / 16.0);
+        let probability_of = |sred: &Sred, q| sred.signal_probability(q, false);
+        assert_eq!(probability_of(&sred, 50.0), 0.15 / 16.0, "64 flows");
+        assert_eq!(probability_of(&sred, 16.0), 0.0, "below a sixth of 100");
+        assert_eq!(probability_of(&sred, 17.0), 0.15 / 64.0);
+        assert_eq!(probability_of(&sred, 33.0), 0.15 / 64.0);
+        assert_eq!(probability_of(&sred, 34.0), 0.15 / 16.0);
         for flows in [256.0, 1000.0] {
             sred.hits = 1.0 / flows;
-            assert_eq!(of(&sred, 50.0), 0.15);
+            assert_eq!(probability_of(&sred, 50.0), 0.15);
         }
         sred.hits = 0.0;
-        assert_eq!(of(&sred, 50.0), 0.15);
+        assert_eq!(probability_of(&sred, 50.0), 0.15);
     }
 
     #[test]
@@ -430,8 +430,8 @@ mod tests {
 
     #[test]
     fn with_an_average_a_burst_passes() {
-        let drops = |with: &[(&str, &str)]| {
-            let mut b = bench(&[with, &[("max_probability", "1"), ("list", "1")]].concat());
+        let drops = |overrides: &[(&str, &str)]| {
+            let mut b = bench(&[overrides, &[("max_probability", "1"), ("list", "1")]].concat());
             for _ in 0..60 {
                 b.queue.ring.push(TestPacket::new(0, 0, 500), Time::ZERO);
             }

@@ -130,7 +130,7 @@ impl Tree {
                 let e = format!("two classes are called \"{name}\"");
                 return Err(at(i, NAME.name, e, "give each class a name of its own"));
             }
-            let above = match class_settings.get(&PARENT) {
+            let parent_index = match class_settings.get(&PARENT) {
                 None => 0,
                 Some(parent) => {
                     1 + found(&parent, &names).map_err(|e| {
@@ -143,7 +143,7 @@ impl Tree {
                 .nested(QUEUE.name)
                 .unwrap_or_else(|| s.within(QUEUE.name));
             let queue = laid(queue).map_err(|e| named(i + 1, e))?;
-            classes.push(class(class_settings, s.get(&R2Q), (name, above), queue));
+            classes.push(class(class_settings, s.get(&R2Q), (name, parent_index), queue));
         }
         let inner: Vec<bool> = (0..classes.len())
             .map(|c| classes.iter().any(|of| of.above == Some(c)))
