@@ -139,8 +139,8 @@ def test_other_modes_have_all_seeds_at_once(run: Run) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("quick = 2 }", "quick = 1 }", "first_seeds.quick = 1; an interval takes at least 2 seeds, and there are 5"),
-        ("quick = 2 }", "quick = 6 }", "first_seeds.quick = 6; an interval takes at least 2 seeds, and there are 5"),
+        ("quick = 2 }", "quick = 1 }", "quick = 1; give at least 2, which an interval needs, and at most 5"),
+        ("quick = 2 }", "quick = 6 }", "quick = 6; give at least 2, which an interval needs, and at most 5"),
         ('"drawn"', '"counted"', "first_seeds is for runs with packets, and counted has none"),
     ],
 )

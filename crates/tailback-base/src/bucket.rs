@@ -216,12 +216,12 @@ mod tests {
 
     #[test]
     fn what_one_cannot_hold_goes_to_the_other() {
-        let (mut first, mut second) = (Bucket::full(1000).emptied(), Bucket::full(500).emptied());
+        let (mut first_bucket, mut second_bucket) = (Bucket::full(1000).emptied(), Bucket::full(500).emptied());
         // One byte per microsecond.
         let rate = BitRate(8_000_000);
         for (at, tokens) in [(900, (900.0, 0.0)), (1200, (1000.0, 200.0)), (9000, (1000.0, 500.0))] {
-            first.fill_over(&mut second, rate, Time(at * 1000));
-            assert_eq!((first.bytes(), second.bytes()), tokens);
+            first_bucket.fill_over(&mut second_bucket, rate, Time(at * 1000));
+            assert_eq!((first_bucket.bytes(), second_bucket.bytes()), tokens);
         }
     }
 

@@ -51,12 +51,12 @@ impl Dscp {
             .chain(MORE.map(|(name, code)| (name.into(), code)))
             .filter(|(name, _)| !name.is_empty())
             .collect();
-        let number = word.parse::<u8>().ok().filter(|code| *code < 64);
+        let numeric = word.parse::<u8>().ok().filter(|code| *code < 64);
         let code = named_codes
             .iter()
             .find(|(name, _)| name == word)
             .map(|k| k.1)
-            .or(number);
+            .or(numeric);
         code.map(Dscp).ok_or_else(|| {
             let names = named_codes.iter().map(|k| k.0.as_str());
             let names = names.filter(|n| !n.starts_with(char::is_numeric));

@@ -39,22 +39,22 @@ pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&
 /// Levenshtein distance that counts a swap of neighbours as one edit (optimal string alignment).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for (i, row) in rows.iter_mut().enumerate() {
+    let mut distances = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for (i, row) in distances.iter_mut().enumerate() {
         row[0] = i;
     }
-    rows[0] = (0..=b.len()).collect();
+    distances[0] = (0..=b.len()).collect();
     for i in 1..=a.len() {
         for j in 1..=b.len() {
             let cost = usize::from(a[i - 1] != b[j - 1]);
-            let mut least = (rows[i - 1][j] + 1)
-                .min(rows[i][j - 1] + 1)
-                .min(rows[i - 1][j - 1] + cost);
+            let mut distance = (distances[i - 1][j] + 1)
+                .min(distances[i][j - 1] + 1)
+                .min(distances[i - 1][j - 1] + cost);
             if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
+                distance = distance.min(distances[i - 2][j - 2] + 1);
             }
-            rows[i][j] = least;
+            distances[i][j] = distance;
         }
     }
-    rows[a.len()][b.len()]
+    distances[a.len()][b.len()]
 }

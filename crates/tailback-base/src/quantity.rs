@@ -154,7 +154,7 @@ fn no_unit(text: &str, unit: &str, what: &str, remedy: &str) -> Refusal {
 /// ```
 pub fn parse_time(text: &str) -> Result<Duration, Refusal> {
     let remedy = "write a number with ns, us, ms, s, min or h, such as \"50ms\"";
-    let (x, unit) = split(text).ok_or_else(|| Refusal::new(format!("\"{text}\" is not a time"), remedy))?;
+    let (magnitude, unit) = split(text).ok_or_else(|| Refusal::new(format!("\"{text}\" is not a time"), remedy))?;
     let scale = match unit {
         "ns" => 1.0,
         "us" | "µs" | "μs" => 1e3,
@@ -171,13 +171,13 @@ pub fn parse_time(text: &str) -> Result<Duration, Refusal> {
         "" => return Err(Refusal::new(format!("the time \"{text}\" has no unit"), remedy)),
         _ => return Err(no_unit(text, unit, "time", remedy)),
     };
-    if x < 0.0 {
+    if magnitude < 0.0 {
         return Err(Refusal::new(
             format!("the time \"{text}\" is negative"),
             "a time here is 0 or more",
         ));
     }
-    let ns = x * scale;
+    let ns = magnitude * scale;
     if ns > 9.2e18 {
         return Err(Refusal::new(
             format!("the time \"{text}\" is too long"),
@@ -213,7 +213,7 @@ fn no_rate(text: &str) -> Refusal {
 /// The errors are those of [`parse_rate`], and an amount between 0 and 1 bit/s.
 pub fn parse_rate_or_zero(text: &str) -> Result<BitRate, Refusal> {
     let remedy = "write a number with bps, kbps, Mbps, Gbps or Tbps, such as \"500Mbps\"";
-    let (x, unit) = split(text).ok_or_else(|| Refusal::new(format!("\"{text}\" is not a rate"), remedy))?;
+    let (magnitude, unit) = split(text).ok_or_else(|| Refusal::new(format!("\"{text}\" is not a rate"), remedy))?;
     if unit.is_empty() {
         return Err(Refusal::new(format!("the rate \"{text}\" has no unit"), remedy));
     }
@@ -244,8 +244,8 @@ pub fn parse_rate_or_zero(text: &str) -> Result<BitRate, Refusal> {
         }
         _ => return Err(unknown()),
     };
-    let bits = libm::round(x * scale);
-    if bits < 1.0 && x != 0.0 {
+    let bits = libm::round(magnitude * scale);
+    if bits < 1.0 && magnitude != 0.0 {
         return Err(no_rate(text));
     }
     if bits > 1e14 {
@@ -320,15 +320,15 @@ pub fn parse_size(text: &str) -> Result<Size, Refusal> {
     if text.trim() == "unlimited" {
         return Ok(Size::Unlimited);
     }
-    let (x, unit) = split(text).ok_or_else(|| Refusal::new(format!("\"{text}\" is not a size"), remedy))?;
+    let (magnitude, unit) = split(text).ok_or_else(|| Refusal::new(format!("\"{text}\" is not a size"), remedy))?;
     if unit.is_empty() {
         return Err(Refusal::new(format!("the size \"{text}\" has no unit"), remedy));
     }
     if is_packets(unit) {
-        return Ok(Size::Packets(whole(text, x)?));
+        return Ok(Size::Packets(whole(text, magnitude)?));
     }
     match byte_unit(unit)? {
-        Some(scale) => Ok(Size::Bytes(whole(text, x * scale)?)),
+        Some(scale) => Ok(Size::Bytes(whole(text, magnitude * scale)?)),
         None => Err(no_unit(text, unit, "size", remedy)),
     }
 }
@@ -361,16 +361,17 @@ pub fn parse_bytes(text: &str) -> Result<u64, Refusal> {
 /// ```
 pub fn parse_level(text: &str) -> Result<Level, Refusal> {
     let remedy = "write packets, bytes or a share of the buffer, such as \"5 packets\", \"30KB\" or \"20%\"";
-    let (x, unit) = split(text).ok_or_else(|| Refusal::new(format!("\"{text}\" is not a threshold"), remedy))?;
-    if x < 0.0 {
+    let (magnitude, unit) =
+        split(text).ok_or_else(|| Refusal::new(format!("\"{text}\" is not a threshold"), remedy))?;
+    if magnitude < 0.0 {
         return Err(Refusal::new(format!("the threshold \"{text}\" is negative"), remedy));
     }
     match unit {
-        "%" => Ok(Level::OfBuffer(x / 100.0)),
+        "%" => Ok(Level::OfBuffer(magnitude / 100.0)),
         "" => Err(Refusal::new(format!("the threshold \"{text}\" has no unit"), remedy)),
-        _ if is_packets(unit) => Ok(Level::Packets(x)),
+        _ if is_packets(unit) => Ok(Level::Packets(magnitude)),
         _ => match byte_unit(unit)? {
-            Some(scale) => Ok(Level::Bytes(x * scale)),
+            Some(scale) => Ok(Level::Bytes(magnitude * scale)),
             None => Err(no_unit(text, unit, "threshold", remedy)),
         },
     }

@@ -28,14 +28,14 @@ pub enum OfPath<'t> {
 /// assert_eq!(parse("100 packets"), None);
 /// ```
 pub fn parse(text: &str) -> Option<OfPath<'_>> {
-    let (x, unit) = split(text)?;
+    let (magnitude, unit) = split(text)?;
     match unit {
-        "bdp" | "BDP" => Some(OfPath::Products(x)),
-        "rtt" | "RTT" => Some(OfPath::RoundTrips(x)),
-        "%" => Some(OfPath::Share(x / 100.0, "")),
+        "bdp" | "BDP" => Some(OfPath::Products(magnitude)),
+        "rtt" | "RTT" => Some(OfPath::RoundTrips(magnitude)),
+        "%" => Some(OfPath::Share(magnitude / 100.0, "")),
         _ => {
             let of = unit.strip_prefix('%')?.trim_start().strip_prefix("of ")?;
-            Some(OfPath::Share(x / 100.0, of.trim()))
+            Some(OfPath::Share(magnitude / 100.0, of.trim()))
         }
     }
 }

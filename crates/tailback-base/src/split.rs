@@ -18,10 +18,10 @@ pub(crate) fn split(text: &str) -> Option<(f64, &str)> {
             break;
         }
     }
-    let number = text[..end]
+    let magnitude = text[..end]
         .replace('_', "")
         .parse::<f64>()
         .ok()
         .filter(|x| x.is_finite())?;
-    Some((number, text[end..].trim()))
+    Some((magnitude, text[end..].trim()))
 }

@@ -163,13 +163,13 @@ mod tests {
         ];
         let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE];
         // All sizes from a thousandth of a nanosecond to thirty years.
-        let drawn = (0..100_000).map(|_| rng.uniform() * libm::pow(10.0, 21.0 * rng.uniform() - 12.0));
+        let random_seconds = (0..100_000).map(|_| rng.uniform() * libm::pow(10.0, 21.0 * rng.uniform() - 12.0));
         let halves = (0..10_000).map(|n| (f64::from(n) + 0.5) * 1e-9);
         for s in edges
             .into_iter()
             .chain(odd)
             .chain(halves)
-            .chain(drawn.collect::<Vec<_>>())
+            .chain(random_seconds.collect::<Vec<_>>())
         {
             assert_eq!(Duration::from_seconds(s), by_library(s), "{s:e} s");
         }

@@ -157,25 +157,25 @@ mod tests {
 
     #[test]
     fn a_long_loop_asks_and_is_left() {
-        let asked = Cell::new(0);
+        let calls = Cell::new(0);
         let three_times = || {
-            asked.set(asked.get() + 1);
-            asked.get() < 3
+            calls.set(calls.get() + 1);
+            calls.get() < 3
         };
         assert_eq!(listening(&three_times, || sum_to(100 * SLICE)), Err(Stopped));
-        assert_eq!(asked.get(), 3);
+        assert_eq!(calls.get(), 3);
     }
 
     #[test]
     fn many_short_loops_ask_as_one_long_does() {
-        let asked = Cell::new(0);
+        let calls = Cell::new(0);
         let count = || {
-            asked.set(asked.get() + 1);
+            calls.set(calls.get() + 1);
             true
         };
         let all = || (0..SLICE / 10).map(|_| sum_to(100)).sum::<usize>();
         assert_eq!(listening(&count, all), Ok(SLICE / 10 * 4950));
-        assert!((9..=11).contains(&asked.get()), "{}", asked.get());
+        assert!((9..=11).contains(&calls.get()), "{}", calls.get());
     }
 
     #[test]
@@ -189,11 +189,11 @@ mod tests {
     #[test]
     fn a_listener_inside_another_hands_back() {
         let inner = || listening(&|| false, || sum_to(2 * SLICE));
-        let both = || {
+        let nested = || {
             assert_eq!(inner(), Err(Stopped));
             sum_to(2 * SLICE)
         };
-        assert_eq!(listening(&|| false, both), Err(Stopped));
-        assert!(listening(&|| true, both).is_ok());
+        assert_eq!(listening(&|| false, nested), Err(Stopped));
+        assert!(listening(&|| true, nested).is_ok());
     }
 }

@@ -84,12 +84,12 @@ impl DecidedWindow {
 
     /// The packets that wait at an instant, and the last events up to this instant, the oldest first.
     pub fn at(&self, now: Time, last: usize) -> (Waiting, &[DecisionEvent]) {
-        let seen = self.events.partition_point(|e| e.at <= now);
+        let past_events = self.events.partition_point(|e| e.at <= now);
         let mut waiting = self.before.clone();
-        for e in &self.events[..seen] {
+        for e in &self.events[..past_events] {
             step(&mut waiting, e);
         }
-        (waiting, &self.events[seen.saturating_sub(last)..seen])
+        (waiting, &self.events[past_events.saturating_sub(last)..past_events])
     }
 
     /// The name of a flow; connections of sessions have none.

@@ -61,12 +61,12 @@ impl<R> Fates<R> {
 
     /// Add a comment to a packet that has arrived; returns false if no such packet has.
     pub fn say(&mut self, id: PacketId, what: String) -> bool {
-        let at = match self.open.get(&id).and_then(|all| all.front()) {
+        let index = match self.open.get(&id).and_then(|all| all.front()) {
             Some(number) => (number - self.first) as usize,
             None if self.last == Some(id) => self.waiting.len() - 1,
             None => return false,
         };
-        self.waiting[at].said.push(what);
+        self.waiting[index].said.push(what);
         true
     }
 

@@ -51,10 +51,10 @@ impl Frame {
         if data.len() == self.length as usize && data[0] >> 4 == 4 {
             return data;
         }
-        let mut whole = self.bytes().to_vec();
-        let room = (self.length as usize).saturating_sub(whole.len());
-        whole.extend(data.iter().take(room));
-        whole
+        let mut frame_bytes = self.bytes().to_vec();
+        let room = (self.length as usize).saturating_sub(frame_bytes.len());
+        frame_bytes.extend(data.iter().take(room));
+        frame_bytes
     }
 
     #[inline(always)]
@@ -273,9 +273,9 @@ mod tests {
         let most = if s.timestamps.is_some() { 3 } else { 4 };
         let mut blocks = s.sack.iter().take(most).map(|(a, b)| (*a as u32, *b as u32));
         if let Some(first) = blocks.next() {
-            let rest = [blocks.next(), blocks.next(), blocks.next()];
+            let other_blocks = [blocks.next(), blocks.next(), blocks.next()];
             options.extend([TcpOptionElement::Noop, TcpOptionElement::Noop]);
-            options.push(TcpOptionElement::SelectiveAcknowledgement(first, rest));
+            options.push(TcpOptionElement::SelectiveAcknowledgement(first, other_blocks));
         }
         h.set_options(&options).unwrap();
         h
@@ -284,13 +284,13 @@ mod tests {
     fn segments() -> impl Strategy<Value = Segment> {
         let stamps = prop::option::of((0..1u64 << 48, 0..1u64 << 48));
         let sack = prop::collection::vec((0..1u64 << 40, 0..1u64 << 40), 0..6);
-        let numbers = (
+        let sequence_numbers = (
             0..1u64 << 40,
             0..1u64 << 40,
             0..9000u32,
             prop::option::of(0..1u32 << 30),
         );
-        (numbers, 0..=255u8, 0..4u8, sack, stamps).prop_map(
+        (sequence_numbers, 0..=255u8, 0..4u8, sack, stamps).prop_map(
             |((seq, ack, payload, window), flags, ecn, sack, stamps)| {
                 let is_syn = Flags(flags).has(Flags::SYN);
                 Segment {

@@ -88,19 +88,19 @@ impl Order {
     pub fn next(&mut self, all: bool, into: &mut Vec<u8>) -> Option<NextRecord> {
         // A port without waiting records may still report a packet at the present time.
         let none = if all { Time::NEVER } else { self.reached };
-        let (mut first, mut earliest) = (0, Time::NEVER);
+        let (mut earliest_port, mut earliest) = (0, Time::NEVER);
         for (i, p) in self.ports.iter().enumerate() {
             let due = p.fates.front().map_or(none, |record| record.at);
             if due < earliest {
-                (first, earliest) = (i, due);
+                (earliest_port, earliest) = (i, due);
             }
         }
-        let port = self.ports.get_mut(first)?;
-        let next = match all {
+        let port = self.ports.get_mut(earliest_port)?;
+        let next_fate = match all {
             true => port.fates.pop(),
             false => port.fates.next_settled(),
         }?;
-        let n = next.record.bytes;
+        let n = next_fate.record.bytes;
         into.extend_from_slice(&port.bytes[port.left..port.left + n]);
         port.left += n;
         if port.left > port.bytes.len() / 2 {
@@ -109,8 +109,8 @@ impl Order {
         }
         self.held -= n;
         Some(NextRecord {
-            flow: next.record.flow,
-            said: next.said,
+            flow: next_fate.record.flow,
+            said: next_fate.said,
         })
     }
 }
@@ -142,33 +142,33 @@ mod tests {
 
     #[test]
     fn what_is_shown_ahead_waits_for_what_comes_before_it() {
-        let mut o = Order::new(2);
-        come(&mut o, 0, 1, 10);
-        come(&mut o, 1, 4, 40);
-        come(&mut o, 1, 5, 50);
-        o.reach(Time(10));
-        assert_eq!(written(&mut o, false), [1]);
-        come(&mut o, 0, 2, 20);
-        come(&mut o, 0, 6, 50);
-        o.reach(Time(50));
+        let mut order = Order::new(2);
+        come(&mut order, 0, 1, 10);
+        come(&mut order, 1, 4, 40);
+        come(&mut order, 1, 5, 50);
+        order.reach(Time(10));
+        assert_eq!(written(&mut order, false), [1]);
+        come(&mut order, 0, 2, 20);
+        come(&mut order, 0, 6, 50);
+        order.reach(Time(50));
         assert_eq!(
-            written(&mut o, false),
+            written(&mut order, false),
             [2, 4, 6],
             "at one instant by port, and another may come to the first"
         );
-        o.reach(Time(51));
-        assert_eq!(written(&mut o, false), [5]);
-        assert_eq!(o.held(), 0);
+        order.reach(Time(51));
+        assert_eq!(written(&mut order, false), [5]);
+        assert_eq!(order.held(), 0);
     }
 
     #[test]
     fn a_record_without_a_fate_holds_back_what_is_later() {
-        let mut o = Order::new(2);
-        o.arrived(0, id(1), Time(10), &[1]);
-        come(&mut o, 1, 2, 20);
-        o.reach(Time(100));
-        assert!(written(&mut o, false).is_empty());
-        assert!(o.say(0, id(1), "marked".into()));
-        assert_eq!(written(&mut o, true), [1, 2]);
+        let mut order = Order::new(2);
+        order.arrived(0, id(1), Time(10), &[1]);
+        come(&mut order, 1, 2, 20);
+        order.reach(Time(100));
+        assert!(written(&mut order, false).is_empty());
+        assert!(order.say(0, id(1), "marked".into()));
+        assert_eq!(written(&mut order, true), [1, 2]);
     }
 }

@@ -247,10 +247,10 @@ fn padding(length: usize) -> usize {
 fn put_packet(block: &mut Vec<u8>, at: Time, packet: &[u8], length: u32) {
     block.clear();
     let pad = padding(packet.len());
-    let whole = ((BEFORE + packet.len() + pad + BEHIND) as u32).to_ne_bytes();
+    let block_length = ((BEFORE + packet.len() + pad + BEHIND) as u32).to_ne_bytes();
     let words = [
         ENHANCED_PACKET,
-        u32::from_ne_bytes(whole),
+        u32::from_ne_bytes(block_length),
         0,
         (at.0 >> 32) as u32,
         at.0 as u32,
@@ -264,7 +264,7 @@ fn put_packet(block: &mut Vec<u8>, at: Time, packet: &[u8], length: u32) {
     block.extend_from_slice(&head);
     block.extend_from_slice(packet);
     block.extend_from_slice(&[0; 3][..pad]);
-    block.extend_from_slice(&whole);
+    block.extend_from_slice(&block_length);
 }
 
 /// Add a comment to the last block, which begins at `begin`.
@@ -275,9 +275,9 @@ fn add_comment(blocks: &mut Vec<u8>, begin: usize, comment: &str) {
     blocks.extend(comment.as_bytes());
     blocks.extend(&[0; 3][..padding(comment.len())]);
     blocks.extend(END_OF_OPTIONS.to_ne_bytes());
-    let whole = ((blocks.len() - begin + BEHIND) as u32).to_ne_bytes();
-    blocks.extend(whole);
-    blocks[begin + 4..begin + 8].copy_from_slice(&whole);
+    let block_length = ((blocks.len() - begin + BEHIND) as u32).to_ne_bytes();
+    blocks.extend(block_length);
+    blocks[begin + 4..begin + 8].copy_from_slice(&block_length);
 }
 
 struct LinkTap<W: Write> {
@@ -304,14 +304,14 @@ impl<W: Write> LinkTap<W> {
         if let Some((bytes, length)) = real_frame {
             put_packet(&mut self.block, at.now, &bytes, length);
         } else {
-            let named = Named {
+            let named_packet = Named {
                 flow: id.flow.0,
                 backward: id.backward,
                 size: at.bytes(),
                 dscp: at.dscp(),
                 request: at.is_request(),
             };
-            let made_up = frame(&at.segment(), &named);
+            let made_up = frame(&at.segment(), &named_packet);
             let contents = match &self.source {
                 Some(BytesFrom::Datagrams(contents)) => contents(id.sequence),
                 _ => None,

@@ -216,11 +216,13 @@ pub fn words(s: &Segment, bytes: u32) -> String {
         let blocks: Vec<String> = s.sack.iter().map(|(from, to)| format!("{from}:{to}")).collect();
         out.push(format!("sack {}", blocks.join(" ")));
     }
-    if let Some(c) = &s.counts {
-        let fields = [("ECT(1)", c.ect1), ("CE", c.ce), ("ECT(0)", c.ect0)];
-        let said = fields.iter().take(usize::from(c.fields));
-        let said: Vec<String> = said.map(|(name, bytes)| format!("{name} {bytes} B")).collect();
-        out.push(format!("arrived {}", said.join(", ")));
+    if let Some(counts) = &s.counts {
+        let fields = [("ECT(1)", counts.ect1), ("CE", counts.ce), ("ECT(0)", counts.ect0)];
+        let counted_fields = fields.iter().take(usize::from(counts.fields));
+        let field_texts: Vec<String> = counted_fields
+            .map(|(name, bytes)| format!("{name} {bytes} B"))
+            .collect();
+        out.push(format!("arrived {}", field_texts.join(", ")));
     }
     if let Some(window) = s.window {
         out.push(format!("window {window}"));

@@ -46,7 +46,7 @@ impl Drawn {
 
     fn settings(&self, model: &'static tailback_base::Model) -> Settings {
         let (rate, depth) = (format!("{}bps", self.rate), format!("{}B", self.depth));
-        let given: &[(&str, &str)] = match model.name {
+        let settings: &[(&str, &str)] = match model.name {
             "token-bucket" => &[("rate", &rate), ("depth", &depth)],
             "srtcm" => &[
                 ("committed_rate", &rate),
@@ -64,7 +64,7 @@ impl Drawn {
             "tsw3cm" => &[("committed_rate", &rate), ("peak_rate", &rate), ("window", "100ms")],
             other => panic!("{other} is no meter of this test: say here what its rate is"),
         };
-        given
+        settings
             .iter()
             .fold(Settings::defaults(model), |s, (name, text)| s.with(name, text))
     }
@@ -107,37 +107,37 @@ fn the_rate_of_a_bucket_is_its_rate_where_packets_fit_it() {
     let mut s = Stream::new(1, "drawn");
     for model in meters().into_iter().filter(|m| !m.name.starts_with("tsw")) {
         for _ in 0..25 {
-            let drawn = Drawn::new(&mut s, 1e9);
-            let mut m = Metered::new(drawn, model);
-            let fits = u64::from(drawn.bytes) <= drawn.depth;
+            let case = Drawn::new(&mut s, 1e9);
+            let mut metered = Metered::new(case, model);
+            let fits = u64::from(case.bytes) <= case.depth;
             let mut green: Vec<u64> = vec![];
             // First packets for the full bucket arrive at once. Then a hundred conforming packets are measured, after
             // one that starts the count.
-            let first = drawn.depth / u64::from(drawn.bytes);
-            for i in 0..first + 102 * OFFERED {
-                let at = drawn.at(i.saturating_sub(first), OFFERED);
-                let colour = m.offer(drawn.bytes, at);
+            let burst_packets = case.depth / u64::from(case.bytes);
+            for i in 0..burst_packets + 102 * OFFERED {
+                let arrival = case.at(i.saturating_sub(burst_packets), OFFERED);
+                let colour = metered.offer(case.bytes, arrival);
                 assert!(
                     fits || colour != GREEN,
-                    "{} {drawn:?}: larger than the bucket",
+                    "{} {case:?}: larger than the bucket",
                     model.name
                 );
                 if colour == GREEN {
-                    green.push(at.0);
-                    let most = drawn.depth as f64 + drawn.rate as f64 / 8e9 * at.0 as f64;
-                    let passed = green.len() as f64 * f64::from(drawn.bytes);
+                    green.push(arrival.0);
+                    let most_green = case.depth as f64 + case.rate as f64 / 8e9 * arrival.0 as f64;
+                    let passed = green.len() as f64 * f64::from(case.bytes);
                     assert!(
-                        passed <= most + 1e-3,
-                        "{} {drawn:?}: {passed} of {most} bytes",
+                        passed <= most_green + 1e-3,
+                        "{} {case:?}: {passed} of {most_green} bytes",
                         model.name
                     );
                 }
             }
             if fits {
                 let (last, before) = (green[green.len() - 1], green[green.len() - 101]);
-                let rate = 100.0 * 8e9 * f64::from(drawn.bytes) / (last - before) as f64;
-                let off = rate / drawn.rate as f64 - 1.0;
-                assert!(off.abs() < 0.01, "{} {drawn:?}: {rate}", model.name);
+                let rate = 100.0 * 8e9 * f64::from(case.bytes) / (last - before) as f64;
+                let off = rate / case.rate as f64 - 1.0;
+                assert!(off.abs() < 0.01, "{} {case:?}: {rate}", model.name);
             }
         }
     }
@@ -149,30 +149,34 @@ fn no_more_conforms_than_a_bucket_and_a_rate_allow() {
     let mut s = Stream::new(2, "drawn");
     for model in meters().into_iter().filter(|m| !m.name.starts_with("tsw")) {
         for _ in 0..25 {
-            let drawn = Drawn::new(&mut s, 1e9);
-            let mut m = Metered::new(drawn, model);
-            let (mut at, mut passed) = (Time::ZERO, [0.0; 2]);
+            let case = Drawn::new(&mut s, 1e9);
+            let mut metered = Metered::new(case, model);
+            let (mut arrival, mut passed) = (Time::ZERO, [0.0; 2]);
             for _ in 0..4000 {
                 let bytes = between(&mut s, 40.0, 65_536.0) as u32;
-                let gap = s.exponential(8e9 * f64::from(bytes) / (2.0 * drawn.rate as f64));
-                at.0 += if s.chance(0.7) { 0 } else { (4.0 * gap) as u64 };
-                let colour = m.offer(bytes, at);
+                let gap = s.exponential(8e9 * f64::from(bytes) / (2.0 * case.rate as f64));
+                arrival.0 += if s.chance(0.7) { 0 } else { (4.0 * gap) as u64 };
+                let colour = metered.offer(bytes, arrival);
                 passed[0] += f64::from(u8::from(colour == GREEN)) * f64::from(bytes);
                 passed[1] += f64::from(u8::from(colour == GREEN || colour == YELLOW)) * f64::from(bytes);
-                let came = drawn.rate as f64 / 8e9 * at.0 as f64;
+                let arrived_tokens = case.rate as f64 / 8e9 * arrival.0 as f64;
                 // For the marker with one rate, yellow packets are those of a second bucket. For the marker with two
                 // colours, all packets that are not green are yellow.
                 let yellow = match model.name {
-                    "srtcm" => 2.0 * drawn.depth as f64,
+                    "srtcm" => 2.0 * case.depth as f64,
                     "token-bucket" => f64::INFINITY,
-                    _ => drawn.depth as f64,
+                    _ => case.depth as f64,
                 };
                 assert!(
-                    passed[0] <= drawn.depth as f64 + came + 1e-3,
-                    "{} {drawn:?}: green",
+                    passed[0] <= case.depth as f64 + arrived_tokens + 1e-3,
+                    "{} {case:?}: green",
                     model.name
                 );
-                assert!(passed[1] <= yellow + came + 1e-3, "{} {drawn:?}: yellow", model.name);
+                assert!(
+                    passed[1] <= yellow + arrived_tokens + 1e-3,
+                    "{} {case:?}: yellow",
+                    model.name
+                );
             }
         }
     }
@@ -186,16 +190,16 @@ fn the_share_of_a_sliding_window_is_its_rate_at_any_size() {
     let mut s = Stream::new(3, "drawn");
     for model in meters().into_iter().filter(|m| m.name.starts_with("tsw")) {
         for _ in 0..12 {
-            let drawn = Drawn::new(&mut s, 1e7);
-            let mut m = Metered::new(drawn, model);
+            let case = Drawn::new(&mut s, 1e7);
+            let mut metered = Metered::new(case, model);
             // The estimate settles after some windows.
-            let first = (0..).find(|i| drawn.at(*i, 2).0 > 1_000_000_000).unwrap_or(0);
-            (0..first).for_each(|i| _ = m.offer(drawn.bytes, drawn.at(i, 2)));
-            let green = (first..first + PACKETS).filter(|i| m.offer(drawn.bytes, drawn.at(*i, 2)) == GREEN);
+            let begin = (0..).find(|i| case.at(*i, 2).0 > 1_000_000_000).unwrap_or(0);
+            (0..begin).for_each(|i| _ = metered.offer(case.bytes, case.at(i, 2)));
+            let green = (begin..begin + PACKETS).filter(|i| metered.offer(case.bytes, case.at(*i, 2)) == GREEN);
             let share = 2.0 * green.count() as f64 / PACKETS as f64;
             assert!(
                 (share - 1.0).abs() < 0.015,
-                "{} {drawn:?}: {share} of the rate",
+                "{} {case:?}: {share} of the rate",
                 model.name
             );
         }

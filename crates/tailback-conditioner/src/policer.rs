@@ -40,13 +40,14 @@ params! {
 
     RATE: BitRate = Key::new("rate", RATES, "", "Packets within this rate conform.", "tc-police(8)");
     BURST: u64 = Key::new("burst", Kind::Bytes { min: 1, max: 1_000_000_000_000 }, "",
-        "How much may come at once; at least the largest packet.", "tc-police(8)");
+        "How many bytes may arrive at once. Give at least the size of the largest packet.", "tc-police(8)");
     PEAK_RATE: Option<BitRate> = Key::new("peak_rate", RATES, "none",
-        "The rate at which a burst may come; needs `mtu`.", "tc-police(8), peakrate");
+        "The rate at which a burst may arrive. A peak rate needs `mtu`.", "tc-police(8), peakrate");
     MTU: Option<u64> = Key::new("mtu", Kind::Bytes { min: 1, max: 1_000_000 }, "none",
-        "The largest packet that conforms, and the burst of the peak rate.", "tc-police(8)");
+        "The size of the largest packet that conforms. This size is also the burst of the peak rate.", "tc-police(8)");
     OVERHEAD: u64 = Key::new("overhead", Kind::Bytes { min: 0, max: 1000 }, "0B",
-        "How many bytes count in addition to each packet; Linux counts the 14 B of Ethernet.", "tc-police(8)");
+        "How many bytes are counted in addition to those of each packet; Linux counts the 14 B of Ethernet.",
+        "tc-police(8)");
 }
 
 /// The registry entry of this model.
@@ -159,13 +160,13 @@ mod tests {
     /// A token for a byte arrives in a microsecond. So three packets pass at once, and then one in each millisecond.
     #[test]
     fn a_burst_and_then_the_rate() {
-        let with = [("rate", "8Mbps"), ("burst", "3000B")];
+        let settings = [("rate", "8Mbps"), ("burst", "3000B")];
         assert_eq!(
-            passed(&with, [0, 0, 0, 0, 999, 1000, 1001, 2000]),
+            passed(&settings, [0, 0, 0, 0, 999, 1000, 1001, 2000]),
             [0, 0, 0, 1000, 2000]
         );
         // Dropped packets take no tokens. So if a packet arrives every 0.4 ms, four in ten pass.
-        let many = passed(&with, (0..10_000).map(|i| 400 * i)).len();
+        let many = passed(&settings, (0..10_000).map(|i| 400 * i)).len();
         assert!((many as i64 - 4003).abs() <= 3, "{many}");
         assert_eq!(passed(&[("rate", "8Mbps"), ("burst", "999B")], [0, 5000]), [0_u64; 0]);
         // If each packet counts 250 B more, two packets fit into the burst.
@@ -175,13 +176,13 @@ mod tests {
 
     #[test]
     fn a_peak_rate_spaces_a_burst() {
-        let with = [
+        let settings = [
             ("rate", "8Mbps"),
             ("burst", "5000B"),
             ("peak_rate", "80Mbps"),
             ("mtu", "1000B"),
         ];
-        assert_eq!(passed(&with, [0, 0, 99, 100, 150, 200]), [0, 100, 200]);
+        assert_eq!(passed(&settings, [0, 0, 99, 100, 150, 200]), [0, 100, 200]);
         assert_eq!(
             passed(&[("rate", "8Mbps"), ("burst", "5000B"), ("mtu", "999B")], [0]),
             [0_u64; 0]

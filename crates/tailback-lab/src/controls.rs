@@ -35,7 +35,7 @@ pub fn controls(state: &State, reader: &ScenarioReader) -> Result<Vec<Value>, La
         catalogue: &reader.library.catalogue,
     };
     let documents = state.documents(reader)?;
-    let shown = |(title, all): (String, Vec<Option<Value>>)| {
+    let control_of = |(title, all): (String, Vec<Option<Value>>)| {
         let moves = all
             .into_iter()
             .flatten()
@@ -45,7 +45,7 @@ pub fn controls(state: &State, reader: &ScenarioReader) -> Result<Vec<Value>, La
     Ok(page
         .groups(&loaded, state.beside.as_ref())
         .into_iter()
-        .map(shown)
+        .map(control_of)
         .collect())
 }
 
@@ -67,11 +67,11 @@ fn control(param: &Param, path: &[&str], value: Option<&Value>, label: Option<&s
             None => control["kind"] = json!("text"),
             Some(measure) => {
                 let number = measure.read(value.unwrap_or(&default));
-                let (least, most) = measure.near(number, kind.least, kind.most);
+                let (least_shown, most_shown) = measure.near(number, kind.least, kind.most);
                 control["kind"] = json!(measure.word());
                 control["number"] = json!(number);
-                control["least"] = json!(least);
-                control["most"] = json!(most);
+                control["least"] = json!(least_shown);
+                control["most"] = json!(most_shown);
                 control["range"] = json!([kind.least, kind.most]);
             }
         },
@@ -133,11 +133,11 @@ fn mean_rtt(document: &ScenarioTable, link: &LinkSpec) -> f64 {
         .into_iter()
         .flat_map(|g| g.values())
         .filter_map(|g| g.get(flows::RTT.name));
-    let texts = rtts.flat_map(|rtt| match rtt {
+    let rtt_values = rtts.flat_map(|rtt| match rtt {
         Value::Array(all) => all.clone(),
         one => vec![one.clone()],
     });
-    let seconds: Vec<f64> = texts
+    let seconds: Vec<f64> = rtt_values
         .filter_map(|t| parse_time(t.as_str()?).ok())
         .map(Duration::seconds)
         .collect();
@@ -236,7 +236,7 @@ impl ControlsOf<'_> {
         let rate = forward.rate.bits_per_second();
         let shown_rate = json!(format!("{}Mbps", general(rate / 1e6, 9)));
         let delay = json!(format!("{}ms", general(forward.delay.seconds() * 1e3, 6)));
-        let of = |name| param_of(&LINK, name);
+        let link_param = |name| param_of(&LINK, name);
         let path = |key| [top::LINKS.name, name, key];
         let queue = innermost(&forward.queue);
         let buffer = queue.model.param(BUFFER).map(|p| queue.size(p.name));
@@ -257,9 +257,14 @@ impl ControlsOf<'_> {
             })
         });
         vec![
-            control(of(link::RATE.name), &path(link::RATE.name), Some(&shown_rate), None),
             control(
-                of(link::DELAY.name),
+                link_param(link::RATE.name),
+                &path(link::RATE.name),
+                Some(&shown_rate),
+                None,
+            ),
+            control(
+                link_param(link::DELAY.name),
                 &path(link::DELAY.name),
                 Some(&delay),
                 Some("delay, one way"),
@@ -293,13 +298,13 @@ impl ControlsOf<'_> {
 
     fn of_flows(&self, group: &GroupSpec) -> Vec<Option<Value>> {
         let path = [top::FLOWS.name, group.name.as_str()];
-        let of = |key: &str, label| {
+        let flow_control = |key: &str, label| {
             let path = [&path[..], &[key]].concat();
             control(param_of(&FLOWS, key), &path, at(self.document, &path), label)
         };
-        let mut controls = vec![of(flows::COUNT.name, None)];
+        let mut controls = vec![flow_control(flows::COUNT.name, None)];
         if at(self.document, &[&path[..], &[flows::RTT.name]].concat()).is_some() {
-            controls.push(of(flows::RTT.name, Some("round trip")));
+            controls.push(flow_control(flows::RTT.name, Some("round trip")));
         }
         if std::ptr::eq(group.transport.model, &tcp::MODEL) {
             controls.extend(
@@ -336,14 +341,14 @@ impl ControlsOf<'_> {
             None => default_of(p),
         };
         let kind = set(congestion.name).map(|c| c.get(KIND).unwrap_or(c));
-        let of = |p: &Param, label, value, choices| {
+        let choice_of = |p: &Param, label, value, choices| {
             choice(&[path, &[p.name]].concat(), label, p.doc, default(p), value, choices)
         };
         let profiles: Vec<&str> = tcp::MODEL.profiles().iter().map(|p| p.name).collect();
         vec![
-            of(congestion, "congestion control", kind, json!(self.names("congestion"))),
-            of(profile, profile.name, set(profile.name), json!(profiles)),
-            of(ecn, "ECN", set(ecn.name), json!(ecn.kind.data().words)),
+            choice_of(congestion, "congestion control", kind, json!(self.names("congestion"))),
+            choice_of(profile, profile.name, set(profile.name), json!(profiles)),
+            choice_of(ecn, "ECN", set(ecn.name), json!(ecn.kind.data().words)),
         ]
     }
 

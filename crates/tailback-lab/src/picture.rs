@@ -55,11 +55,11 @@ pub fn picture(
     extras: PictureExtras,
     reader: &ScenarioReader,
 ) -> Result<Vec<u8>, LabRefusal> {
-    let mut numbers = FrameNumbers::default();
+    let mut frame_numbers = FrameNumbers::default();
     let columns = order.columns.clamp(*COLUMNS.start(), *COLUMNS.end());
-    let drawn: Vec<Value> = runs
+    let drawn_runs: Vec<Value> = runs
         .iter()
-        .map(|r| of_run(r, columns, &mut numbers, reader.library))
+        .map(|r| of_run(r, columns, &mut frame_numbers, reader.library))
         .collect();
     let Some(first) = runs.first().map(|r| r.asked) else {
         return Err(LabRefusal::Page("there is no run".into()));
@@ -74,7 +74,7 @@ pub fn picture(
         "link": first.link,
         "measures": measures(),
         "warnings": first.loaded.warnings,
-        "runs": drawn,
+        "runs": drawn_runs,
     });
     if let Some(ms) = extras.took_ms {
         header["took_ms"] = json!(ms);
@@ -82,7 +82,7 @@ pub fn picture(
     if extras.controls {
         header["controls"] = Value::Array(controls(state, reader)?);
     }
-    Ok(frame(&header, &numbers))
+    Ok(frame(&header, &frame_numbers))
 }
 
 /// The rows of the table of numbers: the title, the unit, and the place in a run of each.
@@ -147,13 +147,17 @@ fn of_run(run: &DoneRun, columns: usize, numbers: &mut FrameNumbers, library: &L
         series_drawn
             .push(json!({"what": &*l.what, "probe": &*l.probe, "index": l.index, "unit": unit, "t": t, "v": v}));
     }
-    let last: Vec<(u64, f32)> = percentiles
+    let last_values: Vec<(u64, f32)> = percentiles
         .iter()
         .filter_map(|l| Some((l.index, *l.values.last()?)))
         .collect();
-    let delay = last.iter().any(|(_, seconds)| seconds.is_finite()).then(|| {
-        let share = numbers.add(last.iter().map(|(per_cent, _)| (*per_cent as f64 / 100.0) as f32));
-        json!({"share": share, "seconds": numbers.add(last.iter().map(|(_, seconds)| *seconds))})
+    let delay = last_values.iter().any(|(_, seconds)| seconds.is_finite()).then(|| {
+        let share = numbers.add(
+            last_values
+                .iter()
+                .map(|(per_cent, _)| (*per_cent as f64 / 100.0) as f32),
+        );
+        json!({"share": share, "seconds": numbers.add(last_values.iter().map(|(_, seconds)| *seconds))})
     });
     let links = RunTable::of(run, "links");
     let link = links.rows_of("name", &run.asked.link);
@@ -212,10 +216,10 @@ fn flows(run: &DoneRun, numbers: &mut FrameNumbers) -> Value {
     } else {
         rates.iter().sum::<f64>() / rates.len() as f64
     };
-    let first = |column| -> Vec<&str> { table.texts(column).iter().take(MOST_BARS).map(|t| &**t).collect() };
+    let first_bars = |column| -> Vec<&str> { table.texts(column).iter().take(MOST_BARS).map(|t| &**t).collect() };
     json!({
-        "ids": first("id"),
-        "groups": first("group"),
+        "ids": first_bars("id"),
+        "groups": first_bars("group"),
         "goodput": numbers.add(goodput.iter().map(|x| *x as f32)),
         "fair": fair,
         "more": table.0.rows().saturating_sub(MOST_BARS),

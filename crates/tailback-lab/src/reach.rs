@@ -100,11 +100,11 @@ impl SliderMeasure {
             return (low, high);
         }
         let middle = number.filter(|n| *n != 0.0).unwrap_or(self.middle());
-        let (below, above) = match self {
+        let (low_reach, high_reach) = match self {
             SliderMeasure::Count => (1.0, (4.0 * middle).max(MOST_COUNT)),
             _ => (middle / REACH, middle * REACH),
         };
-        (low.max(below), high.min(above))
+        (low.max(low_reach), high.min(high_reach))
     }
 }
 

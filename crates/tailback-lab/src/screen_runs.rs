@@ -90,15 +90,15 @@ pub fn with_one_value(probes: &'static [ProbeDef]) -> impl Iterator<Item = &'sta
 }
 
 fn seconds_of(spec: &Spec, mode: RunMode) -> f64 {
-    let whole = spec.duration.seconds();
+    let duration_s = spec.duration.seconds();
     // Two digits are enough, because the number is shown.
     let few = rounded(
         COARSE_PACKETS * PACKET_BITS / watched(spec).forward.rate.bits_per_second(),
         2,
     );
     match mode {
-        RunMode::Coarse => whole.min(few.max(LEAST_COARSE_S)),
-        RunMode::Full => whole,
+        RunMode::Coarse => duration_s.min(few.max(LEAST_COARSE_S)),
+        RunMode::Full => duration_s,
     }
 }
 

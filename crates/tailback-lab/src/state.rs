@@ -128,19 +128,19 @@ impl State {
     /// # Errors
     /// The document is not a scenario.
     pub fn documents(&self, reader: &ScenarioReader) -> Result<Vec<ScenarioTable>, LabRefusal> {
-        let first = self.document.clone();
+        let first_document = self.document.clone();
         let Some(beside) = &self.beside else {
-            return Ok(vec![first]);
+            return Ok(vec![first_document]);
         };
-        let loaded = reader.load(&first, PAGE)?;
-        let mut second = first.clone();
+        let loaded = reader.load(&first_document, PAGE)?;
+        let mut second = first_document.clone();
         let of_link = table_in(table_in(&mut second, top::LINKS.name), &watched(&loaded.spec).name);
         of_link.insert(link::QUEUE.name.into(), Value::Object(beside.clone()));
         // The second discipline may lack the probes that are recorded of the first; the page has recordings of its own.
         if second.contains_key(top::RECORDINGS.name) && reader.load(&second, PAGE).is_err() {
             second.shift_remove(top::RECORDINGS.name);
         }
-        Ok(vec![first, second])
+        Ok(vec![first_document, second])
     }
 }
 
@@ -190,20 +190,20 @@ pub fn queue_of(document: &ScenarioTable, of: &str) -> ScenarioTable {
 
 /// The value at a path, if it is not null.
 pub fn at<'a>(document: &'a ScenarioTable, path: &[&str]) -> Option<&'a Value> {
-    let (first, rest) = path.split_first()?;
-    let value = document.get(*first)?;
-    let value = rest.iter().try_fold(value, |inner, key| inner.get(*key))?;
+    let (outer_key, inner_path) = path.split_first()?;
+    let value = document.get(*outer_key)?;
+    let value = inner_path.iter().try_fold(value, |inner, key| inner.get(*key))?;
     (!value.is_null()).then_some(value)
 }
 
 /// The table under a key. A model that is given by its name becomes a table with this kind; anything else becomes
 /// empty.
 pub fn table_in<'a>(table: &'a mut ScenarioTable, key: &str) -> &'a mut ScenarioTable {
-    let value = table.entry(key).or_insert_with(|| json!({}));
-    match value {
+    let inner = table.entry(key).or_insert_with(|| json!({}));
+    match inner {
         Value::Object(_) => {}
-        Value::String(kind) => *value = json!({KIND: kind}),
-        _ => *value = json!({}),
+        Value::String(kind) => *inner = json!({KIND: kind}),
+        _ => *inner = json!({}),
     }
-    value.as_object_mut().expect("it was made a table")
+    inner.as_object_mut().expect("it was made a table")
 }

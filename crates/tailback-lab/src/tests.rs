@@ -12,17 +12,17 @@ fn package() -> PathBuf {
 
 /// All files of scenarios under a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = vec![];
+    let mut paths = vec![];
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         match path.is_dir() {
-            true => found.extend(files(&path)),
-            false if path.extension().is_some_and(|e| e == "toml") => found.push(path),
+            true => paths.extend(files(&path)),
+            false if path.extension().is_some_and(|e| e == "toml") => paths.push(path),
             false => {}
         }
     }
-    found.sort();
-    found
+    paths.sort();
+    paths
 }
 
 /// The documents of the files that are scenarios of built-in models.
@@ -88,13 +88,13 @@ fn both_ends_of_every_slider_are_scenarios() {
                     .iter()
                     .filter_map(Value::as_str)
                     .collect();
-                let beside = path[0] == "beside";
-                if beside {
+                let is_beside = path[0] == "beside";
+                if is_beside {
                     path.splice(..1, ["link", &link, "queue"]);
                 }
                 let (last, tables) = path.split_last().unwrap();
                 for end in ["least", "most"] {
-                    let mut changed = documents[usize::from(beside)].clone();
+                    let mut changed = documents[usize::from(is_beside)].clone();
                     let table = tables.iter().fold(&mut changed, |table, key| table_in(table, key));
                     let set = value(control["kind"].as_str().unwrap(), control[end].as_f64().unwrap());
                     table.insert((*last).into(), set.clone());

@@ -143,7 +143,7 @@ impl Learned {
     /// Remove conversations that have been silent for too long, and addresses that no other conversation uses.
     fn forget(&mut self, now: Time) {
         let (users, free) = (&mut self.users, &mut self.free);
-        let before = self.known.len();
+        let known_before = self.known.len();
         self.known.retain(|tuple, k| {
             let keep = !k.is_old(tuple.protocol, now);
             if !keep {
@@ -155,7 +155,7 @@ impl Learned {
             }
             keep
         });
-        if self.known.len() < before {
+        if self.known.len() < known_before {
             let ends = self.known.keys().flat_map(|t| [t.source, t.destination]);
             let here: std::collections::HashSet<IpAddr> = ends.collect();
             self.hosts.retain(|a, _| here.contains(a));
@@ -164,9 +164,9 @@ impl Learned {
 
     fn number_of(&mut self, host: IpAddr) -> u32 {
         let next = self.next_host;
-        let number = *self.hosts.entry(host).or_insert(next);
-        self.next_host += u32::from(number == next);
-        number
+        let host_number = *self.hosts.entry(host).or_insert(next);
+        self.next_host += u32::from(host_number == next);
+        host_number
     }
 }
 
@@ -177,11 +177,11 @@ mod tests {
     use tailback_base::{Dscp, Ecn};
 
     fn packet(port: u16, protocol: u8, fin: bool) -> Headers {
-        let flag = |on| Tcp {
+        let flag = |is_set| Tcp {
             sequence: 1,
             acknowledgement: 1,
             syn: false,
-            fin: on,
+            fin: is_set,
             rst: false,
             ack: true,
             ece: false,
@@ -213,13 +213,13 @@ mod tests {
 
     /// Two flows: a third conversation gets its own flow as soon as one of the others is too old, and not before.
     fn free_after(protocol: u8, closed: bool) -> u64 {
-        let mut l = Learned::new(2);
-        assert_eq!(flow(&mut l, 0, packet(1, protocol, false)), (0, true));
-        assert_eq!(flow(&mut l, 0, packet(1, protocol, closed)), (0, false));
-        assert_eq!(flow(&mut l, 1, packet(2, 6, false)), (1, true));
+        let mut learned = Learned::new(2);
+        assert_eq!(flow(&mut learned, 0, packet(1, protocol, false)), (0, true));
+        assert_eq!(flow(&mut learned, 0, packet(1, protocol, closed)), (0, false));
+        assert_eq!(flow(&mut learned, 1, packet(2, 6, false)), (1, true));
         for now in (10..).step_by(10) {
             // Each of these packets arrives as that of a new conversation.
-            match flow(&mut l, now, packet(100 + (now / 10) as u16, 47, false)).0 {
+            match flow(&mut learned, now, packet(100 + (now / 10) as u16, 47, false)).0 {
                 1 => {}
                 _ => return now,
             }
@@ -237,19 +237,22 @@ mod tests {
 
     #[test]
     fn what_is_heard_of_is_kept_and_what_is_sent_again_opens_a_closed_one() {
-        let mut l = Learned::new(2);
-        flow(&mut l, 0, packet(1, 6, true));
-        flow(&mut l, 0, packet(2, 17, false));
+        let mut learned = Learned::new(2);
+        flow(&mut learned, 0, packet(1, 6, true));
+        flow(&mut learned, 0, packet(2, 17, false));
         let mut syn = packet(1, 6, false);
         syn.tcp.as_mut().unwrap().syn = true;
-        assert_eq!(flow(&mut l, 100, syn), (0, false));
-        assert_eq!(flow(&mut l, 200, packet(2, 17, false)), (1, false));
+        assert_eq!(flow(&mut learned, 100, syn), (0, false));
+        assert_eq!(flow(&mut learned, 200, packet(2, 17, false)), (1, false));
         // The second had a packet after 200 s, and the first is open again, so neither is removed when other
         // conversations begin.
-        assert_eq!(flow(&mut l, 450, packet(3, 17, false)), (1, true));
-        assert_eq!(flow(&mut l, 500, packet(2, 17, false)), (1, false));
-        assert_eq!(l.remembered(), 3);
-        let had: Vec<_> = l.had().map(|(flow, first, n)| (flow.0, first.ports[0], n)).collect();
+        assert_eq!(flow(&mut learned, 450, packet(3, 17, false)), (1, true));
+        assert_eq!(flow(&mut learned, 500, packet(2, 17, false)), (1, false));
+        assert_eq!(learned.remembered(), 3);
+        let had: Vec<_> = learned
+            .had()
+            .map(|(flow, first, n)| (flow.0, first.ports[0], n))
+            .collect();
         assert_eq!(had, [(0, 1, 1), (1, 2, 2)]);
     }
 
@@ -257,18 +260,22 @@ mod tests {
     /// grow.
     #[test]
     fn a_month_leaves_no_crowd_in_the_last_flow() {
-        let mut l = Learned::new(64);
+        let mut learned = Learned::new(64);
         let mut shared = 0;
         for minute in 0..30 * 24 * 60 {
             for i in 0..10u16 {
                 let mut h = packet(0, 17, false);
                 h.tuple.ports[0] = ((minute * 10 + u64::from(i)) % 60_000) as u16;
                 h.tuple.source = IpAddr::from((minute as u32).to_be_bytes());
-                let found = l.flow_of(h.tuple, &h, at(minute * 60 + u64::from(i)));
+                let found = learned.flow_of(h.tuple, &h, at(minute * 60 + u64::from(i)));
                 shared += u32::from(!found.alone);
             }
         }
         assert_eq!(shared, 0);
-        assert!(l.remembered() <= 64 && l.hosts.len() <= 65, "{}", l.hosts.len());
+        assert!(
+            learned.remembered() <= 64 && learned.hosts.len() <= 65,
+            "{}",
+            learned.hosts.len()
+        );
     }
 }

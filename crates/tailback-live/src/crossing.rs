@@ -161,12 +161,12 @@ impl Crossing {
         };
         let spec = &readable(spec);
         let mut prepared = prepare(spec, seed, &hooks)?;
-        let line = spec.links.first().and_then(|l| {
-            let port = prepared.built.port_names.find(&l.name)?;
+        let line = spec.links.first().and_then(|link| {
+            let port = prepared.built.port_names.find(&link.name)?;
             Some(Line {
                 port,
-                rate: l.forward.rate,
-                delay: l.forward.delay,
+                rate: link.forward.rate,
+                delay: link.forward.delay,
             })
         });
         let watch = Watch::new(line);
@@ -239,9 +239,9 @@ impl Crossing {
             true => connection.segment(backward, &headers, bytes),
             false => connection.datagram(backward, &headers, bytes),
         };
-        let number = self.numbered[flow.0 as usize].then(|| wire::number(packet, &headers));
+        let packet_number = self.numbered[flow.0 as usize].then(|| wire::number(packet, &headers));
         let segment = Segment {
-            seq: number.flatten().unwrap_or(segment.seq),
+            seq: packet_number.flatten().unwrap_or(segment.seq),
             ..segment
         };
         self.parcels
@@ -361,10 +361,10 @@ impl Crossing {
             self.passed.emitted_marked += u64::from(e.ecn == Ecn::Ce && p.headers.ecn != Ecn::Ce);
             (p.headers.ecn, p.headers.dscp) = (e.ecn, e.dscp);
         }
-        let at = write(p.to, &p.bytes, e.at);
+        let written_at = write(p.to, &p.bytes, e.at);
         self.passed.emitted += 1;
         self.passed.emitted_bytes[p.to as usize] += (p.bytes.len() - p.ip) as u64;
-        self.watch.borrow_mut().written(e.born, at.since(e.at));
+        self.watch.borrow_mut().written(e.born, written_at.since(e.at));
         if let Some(r) = &mut self.recording {
             r.exits.push(Exit {
                 born: e.born,

@@ -54,9 +54,9 @@ pub fn make_tun(name: &str) -> io::Result<OwnedFd> {
 }
 
 fn set<T>(socket: &OwnedFd, level: c_int, option: c_int, value: &T) -> io::Result<()> {
-    let (at, length) = ((&raw const *value).cast::<c_void>(), size_of::<T>() as libc::socklen_t);
+    let (pointer, length) = ((&raw const *value).cast::<c_void>(), size_of::<T>() as libc::socklen_t);
     // SAFETY: `value` outlives the call and has the given length.
-    check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, at, length) }).map(drop)
+    check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, pointer, length) }).map(drop)
 }
 
 /// Open a socket for an interface in this process's network; it gets all frames that the interface receives.
@@ -74,12 +74,12 @@ pub fn open_interface(name: &str) -> io::Result<OwnedFd> {
     let fd = check(unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })?;
     // SAFETY: the descriptor is open and has no other owner.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-    let on: c_int = 1;
-    set(&socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &on)?;
-    set(&socket, libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)?;
-    set(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &on)?;
+    let enabled: c_int = 1;
+    set(&socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &enabled)?;
+    set(&socket, libc::SOL_PACKET, libc::PACKET_AUXDATA, &enabled)?;
+    set(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &enabled)?;
     // Bypass the interface's own queue, because it would be a second queue after ours.
-    set(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &on)?;
+    set(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &enabled)?;
     // The first option needs a privilege, and a setting of the machine limits the second one.
     set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &WAITING)
         .or_else(|_| set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &WAITING))?;
@@ -91,12 +91,12 @@ pub fn open_interface(name: &str) -> io::Result<OwnedFd> {
     };
     set(&socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &everyone)?;
     // SAFETY: a structure of numbers, for which zero is a valid value.
-    let mut here: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-    (here.sll_family, here.sll_protocol) = (libc::AF_PACKET as _, EVERYTHING);
-    here.sll_ifindex = index as c_int;
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    (address.sll_family, address.sll_protocol) = (libc::AF_PACKET as _, EVERYTHING);
+    address.sll_ifindex = index as c_int;
     let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-    // SAFETY: `here` outlives the call and has the given length.
-    check(unsafe { libc::bind(fd, (&raw const here).cast(), length) })?;
+    // SAFETY: `address` outlives the call and has the given length.
+    check(unsafe { libc::bind(fd, (&raw const address).cast(), length) })?;
     Ok(socket)
 }
 

@@ -64,12 +64,12 @@ impl Offload {
 
 /// The position of the IP header; `None` if the frame carries something else.
 pub fn ip_at(frame: &[u8]) -> Option<usize> {
-    let mut at = MACS;
+    let mut offset = MACS;
     loop {
-        let kind = u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]);
+        let kind = u16::from_be_bytes([*frame.get(offset)?, *frame.get(offset + 1)?]);
         match kind {
-            VLAN | SERVICE_VLAN => at += 4,
-            IPV4 | IPV6 => return Some(at + 2),
+            VLAN | SERVICE_VLAN => offset += 4,
+            IPV4 | IPV6 => return Some(offset + 2),
             _ => return None,
         }
     }
@@ -102,9 +102,9 @@ pub fn cut(o: Offload, frame: &mut [u8], each: &mut dyn FnMut(&[u8])) -> bool {
 /// The field of the checksum contains the sum of the pseudo header; add the rest.
 fn complete(frame: &mut [u8], start: usize, offset: usize) -> Option<()> {
     let sum = fold(add(0, frame.get(start..)?));
-    let at = frame.get_mut(start + offset..start + offset + 2)?;
+    let field = frame.get_mut(start + offset..start + offset + 2)?;
     // In UDP zero would mean "no checksum"; for all other protocols both values are equivalent.
-    at.copy_from_slice(&(if sum == 0xffff { 0xffff } else { !sum }).to_be_bytes());
+    field.copy_from_slice(&(if sum == 0xffff { 0xffff } else { !sum }).to_be_bytes());
     Some(())
 }
 
@@ -116,7 +116,7 @@ fn segments(o: Offload, frame: &[u8], header: usize, each: &mut dyn FnMut(&[u8])
     }
     let (headers, payload) = frame.split_at(header);
     let datagrams = o.kind & !WITH_ECN == UDP_DATAGRAMS;
-    let last = payload.len().div_ceil(usize::from(o.segment)).saturating_sub(1);
+    let last_segment = payload.len().div_ceil(usize::from(o.segment)).saturating_sub(1);
     let mut out = Vec::with_capacity(header + usize::from(o.segment));
     for (i, part) in payload.chunks(usize::from(o.segment)).enumerate() {
         out.clear();
@@ -128,11 +128,11 @@ fn segments(o: Offload, frame: &[u8], header: usize, each: &mut dyn FnMut(&[u8])
             out[start + 4..start + 6].copy_from_slice(&length.to_be_bytes());
             transport(&mut out, ip, start, 17, 6);
         } else {
-            let number = u32::from_be_bytes([out[start + 4], out[start + 5], out[start + 6], out[start + 7]]);
-            let number = number.wrapping_add((i * usize::from(o.segment)) as u32);
+            let sequence = u32::from_be_bytes([out[start + 4], out[start + 5], out[start + 6], out[start + 7]]);
+            let number = sequence.wrapping_add((i * usize::from(o.segment)) as u32);
             out[start + 4..start + 8].copy_from_slice(&number.to_be_bytes());
             // FIN and PSH belong to the last segment; a reduction (CWR) is announced once (RFC 3168 section 6.1.2).
-            out[start + 13] &= !(if i < last { FIN_AND_PSH } else { 0 } | if i > 0 { CWR } else { 0 });
+            out[start + 13] &= !(if i < last_segment { FIN_AND_PSH } else { 0 } | if i > 0 { CWR } else { 0 });
             transport(&mut out, ip, start, 6, 16);
         }
         each(&out);
@@ -196,14 +196,20 @@ mod tests {
     fn tcp(six: bool, payload: usize) -> (Vec<u8>, u16) {
         let link = PacketBuilder::ethernet2([1; 6], [2; 6]);
         let mut frame = vec![];
-        let data: Vec<u8> = (0..payload).map(|i| (i * 7 % 251) as u8).collect();
+        let payload_bytes: Vec<u8> = (0..payload).map(|i| (i * 7 % 251) as u8).collect();
         let builder = if six {
             link.ipv6([1; 16], [2; 16], 64).tcp(40_000, 80, u32::MAX - 1000, 500)
         } else {
             link.ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
                 .tcp(40_000, 80, u32::MAX - 1000, 500)
         };
-        builder.ack(77).psh().fin().cwr().write(&mut frame, &data).unwrap();
+        builder
+            .ack(77)
+            .psh()
+            .fin()
+            .cwr()
+            .write(&mut frame, &payload_bytes)
+            .unwrap();
         (frame, if six { 54 } else { 34 })
     }
 
@@ -251,16 +257,16 @@ mod tests {
             let (frame, start) = tcp(six, 4000);
             let o = offload(if six { TCP_IPV6 } else { TCP_IPV4 } | WITH_ECN, 1448, start, 16);
             let parts = cut_of(o, &frame);
-            let (mut payload, mut number) = (vec![], u32::MAX - 1000);
+            let (mut payload, mut next_sequence) = (vec![], u32::MAX - 1000);
             for (i, part) in parts.iter().enumerate() {
                 check(part);
                 let s = SlicedPacket::from_ethernet(part).unwrap();
                 let Some(TransportSlice::Tcp(t)) = s.transport else {
                     panic!("no TCP")
                 };
-                assert_eq!(t.sequence_number(), number);
+                assert_eq!(t.sequence_number(), next_sequence);
                 assert_eq!((t.fin(), t.psh(), t.cwr()), (i == 2, i == 2, i == 0));
-                number = number.wrapping_add(t.payload().len() as u32);
+                next_sequence = next_sequence.wrapping_add(t.payload().len() as u32);
                 payload.extend_from_slice(t.payload());
             }
             assert_eq!(parts.len(), 3);

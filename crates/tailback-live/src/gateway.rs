@@ -103,13 +103,13 @@ impl Running<'_> {
         for side in [BoxSide::Near, BoxSide::Far] {
             let device = self.devices[side as usize];
             for _ in 0..BATCH {
-                let got = device.read(buffer, &mut |packet, ip| match ip {
+                let read_result = device.read(buffer, &mut |packet, ip| match ip {
                     Some(ip) => {
                         crossing.enter(self.now(), side, packet, ip);
                     }
                     None => self.quality.beside += u64::from(self.hand(side.other(), packet)),
                 });
-                match got.map_err(|error| Gone { side, error })? {
+                match read_result.map_err(|error| Gone { side, error })? {
                     Got::Nothing => break,
                     Got::Packets => {}
                     Got::Unknown => self.quality.lost += 1,
@@ -168,8 +168,8 @@ fn cycle(
             return Ok(());
         }
         crossing.advance(now, &mut |side, packet, due| r.write(side, packet, due));
-        if let Some(gone) = r.gone.take() {
-            return Err(gone);
+        if let Some(failure) = r.gone.take() {
+            return Err(failure);
         }
         let emitted = r.quality.lateness.count() != written;
         written = r.quality.lateness.count();
@@ -191,9 +191,9 @@ fn cycle(
         }
         let due = crossing.due().unwrap_or(Time::NEVER).min(settings.end).min(ask);
         let begin = r.now();
-        let left = due.since(begin);
-        if left > settings.watch {
-            device::wait(r.devices, Duration(left.0 - settings.watch.0));
+        let wait = due.since(begin);
+        if wait > settings.watch {
+            device::wait(r.devices, Duration(wait.0 - settings.watch.0));
             rest.slept.0 += r.now().since(begin).0;
         }
     }

@@ -43,10 +43,10 @@ impl Connection {
 
     /// The next packet that one end sends, ignoring the numbers in its headers.
     pub fn datagram(&mut self, backward: bool, h: &Headers, bytes: u32) -> Segment {
-        let number = &mut self.datagrams[usize::from(backward)];
-        *number += 1;
+        let next_number = &mut self.datagrams[usize::from(backward)];
+        *next_number += 1;
         Segment {
-            seq: *number - 1,
+            seq: *next_number - 1,
             payload: h.payload,
             ack: 0,
             flags: Flags::NONE,
@@ -86,9 +86,9 @@ impl Connection {
         }
         let units = u64::from(h.payload) + u64::from(t.syn) + u64::from(t.fin);
         me.sent = me.sent.max(seq + units);
-        let other = &self.directions[usize::from(!backward)];
-        let ack = match (t.ack, other.begin) {
-            (true, Some(begin)) => unwrap(t.acknowledgement.wrapping_sub(begin), other.sent),
+        let reverse = &self.directions[usize::from(!backward)];
+        let ack = match (t.ack, reverse.begin) {
+            (true, Some(begin)) => unwrap(t.acknowledgement.wrapping_sub(begin), reverse.sent),
             _ => 0,
         };
         Segment {
@@ -155,9 +155,9 @@ mod tests {
             assert_eq!((s.seq, s.flags.has(Flags::RETRANSMISSION)), (1 + 1448 * i, false));
             seq = seq.wrapping_add(1448);
         }
-        let again = c.segment(false, &tcp(seq.wrapping_sub(2896), 501, 1448, false), 1500);
+        let repeat = c.segment(false, &tcp(seq.wrapping_sub(2896), 501, 1448, false), 1500);
         assert_eq!(
-            (again.seq, again.flags.has(Flags::RETRANSMISSION)),
+            (repeat.seq, repeat.flags.has(Flags::RETRANSMISSION)),
             (1 + 1448 * 3, true)
         );
         let ack = c.segment(true, &tcp(501, seq, 0, false), 52);

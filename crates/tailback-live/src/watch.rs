@@ -122,10 +122,10 @@ impl Watch {
     /// A packet has been written this much later than it was due.
     pub fn written(&mut self, born: Time, late: Duration) {
         let Some(d) = self.departed.remove(&born) else { return };
-        let at = d.at + late;
+        let departed_at = d.at + late;
         if let Some(s) = self.recent.iter_mut().rev().find(|s| s.number == d.stretch) {
             s.bytes += u64::from(d.bytes);
-            s.last = s.last.max(at);
+            s.last = s.last.max(departed_at);
             let s = *s;
             if self.longest.is_none_or(|l| l.length() < s.length()) {
                 self.longest = Some(s);
@@ -137,8 +137,8 @@ impl Watch {
         }
         self.recent.push_back(Stretch {
             number: d.stretch,
-            first: at,
-            last: at,
+            first: departed_at,
+            last: departed_at,
             bytes: 0,
         });
     }

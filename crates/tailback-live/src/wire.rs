@@ -196,7 +196,7 @@ mod tests {
         let mut packet = vec![];
         let builder = PacketBuilder::ipv6([1; 16], [2; 16], 64).udp(7, 9);
         builder.write(&mut packet, &[0; 40]).unwrap();
-        let whole = packet.clone();
+        let original = packet.clone();
         set_class(&mut packet, Dscp(46), Ecn::Ce);
         let h = parse(&packet).unwrap();
         assert_eq!(
@@ -204,14 +204,14 @@ mod tests {
             (Dscp(46), Ecn::Ce, 40, [7, 9])
         );
         set_class(&mut packet, Dscp(0), Ecn::NotEct);
-        assert_eq!(packet, whole, "nothing but the class has changed");
+        assert_eq!(packet, original, "nothing but the class has changed");
     }
 
     /// A filter of ACKs does not drop an ACK with SACK blocks (RFC 2018), but may drop one with time stamps (RFC 7323).
     #[test]
     fn options_other_than_time_stamps_are_seen() {
         use etherparse::TcpOptionElement::{SelectiveAcknowledgement, Timestamp};
-        let of = |options: &[etherparse::TcpOptionElement]| {
+        let offers_sack = |options: &[etherparse::TcpOptionElement]| {
             let mut packet = vec![];
             let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
                 .tcp(1, 2, 3, 4)
@@ -219,8 +219,8 @@ mod tests {
             builder.options(options).unwrap().write(&mut packet, &[]).unwrap();
             parse(&packet).unwrap().tcp.unwrap().options
         };
-        assert!(!of(&[]) && !of(&[Noop, Noop, Timestamp(1, 2)]));
-        assert!(of(&[
+        assert!(!offers_sack(&[]) && !offers_sack(&[Noop, Noop, Timestamp(1, 2)]));
+        assert!(offers_sack(&[
             Noop,
             Timestamp(1, 2),
             SelectiveAcknowledgement((7, 9), [None; 3])

@@ -43,14 +43,14 @@ impl<D: Clone> OnTheWay<D> {
     }
 
     fn arrive(&mut self, number: u64) -> Option<D> {
-        let data = self.data.get(&number).cloned()?;
+        let datagram = self.data.get(&number).cloned()?;
         self.arrived.push_back(number);
         if self.arrived.len() > STACK_KEPT
             && let Some(oldest) = self.arrived.pop_front()
         {
             self.data.remove(&oldest);
         }
-        Some(data)
+        Some(datagram)
     }
 }
 
@@ -322,9 +322,9 @@ where
     }
 
     fn ends(&self, _path: &mut dyn FnMut() -> Path, rng: &mut Stream) -> [Box<dyn tailback_transport::Endpoint>; 2] {
-        let number = self.made.replace_with(|n| *n + 1);
+        let maker_number = self.made.replace_with(|n| *n + 1);
         let pair = Pair {
-            number,
+            number: maker_number,
             seed: rng.bits(),
         };
         let (first, second) = (self.make.borrow_mut())(pair);

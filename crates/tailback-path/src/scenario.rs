@@ -116,9 +116,10 @@ impl Scenario {
         R: Endpoint<Data = S::Data> + 'static,
         S::Data: 'static,
     {
-        let made = Rc::new(RefCell::new(vec![]));
+        let made_ends = Rc::new(RefCell::new(vec![]));
         let make = Some(Box::new(make) as Box<dyn FnMut(Pair) -> (S, R)>);
-        self.groups.push((group.into(), Box::new(Stack { make, made })));
+        self.groups
+            .push((group.into(), Box::new(Stack { make, made: made_ends })));
         self
     }
 
@@ -261,12 +262,12 @@ where
     S::Data: 'static,
 {
     fn connection(&mut self, name: &str) -> Connection {
-        let made = self.made.clone();
+        let made_ends = self.made.clone();
         let mut make = self.make.take().expect("a scenario is run once");
         connection(&format!("the stack of {name}"), move |pair| {
             let (first, second) = make(pair);
             let ends = (Rc::new(RefCell::new(first)), Rc::new(RefCell::new(second)));
-            made.borrow_mut().push(ends.clone());
+            made_ends.borrow_mut().push(ends.clone());
             ends
         })
     }

@@ -225,7 +225,7 @@ impl Plan {
 
     fn one(&self, i: usize, shared: &WorkState) -> (RunTables, RunReport) {
         let (r, work) = (&self.runs[i], &shared.work);
-        let before = thread_cpu_seconds();
+        let cpu_before_s = thread_cpu_seconds();
         let done = std::cell::Cell::new(0u64);
         let progress = |share: f64| {
             let hundredths = (share * 100.0) as u64;
@@ -263,7 +263,7 @@ impl Plan {
         work.fetch_add(100 - done.get(), Ordering::Relaxed);
         let engine = outcome.as_ref().map(|o: &Outcome| o.engine).unwrap_or_default();
         let cost = RunReport {
-            cpu_s: thread_cpu_seconds() - before,
+            cpu_s: thread_cpu_seconds() - cpu_before_s,
             packet_hops: engine.packet_hops,
             events: engine.events,
         };
@@ -301,7 +301,7 @@ impl Collector<'_> {
         std::thread::scope(|scope| {
             // The channel is bounded: workers are never far ahead of the stored runs, so a stop loses little.
             let (send, receive) = mpsc::sync_channel::<Finished>(jobs);
-            let mut kept = Ok(());
+            let mut kept_result = Ok(());
             for started in 0..jobs {
                 let send = send.clone();
                 let thread = std::thread::Builder::new().spawn_scoped(scope, move || match shared.around {
@@ -311,7 +311,7 @@ impl Collector<'_> {
                 if let Err(e) = thread {
                     // With fewer threads than requested, the plan takes longer. Without any thread nothing is done.
                     if started == 0 {
-                        kept = Err(io::Error::new(e.kind(), format!("no thread can be started: {e}")));
+                        kept_result = Err(io::Error::new(e.kind(), format!("no thread can be started: {e}")));
                     }
                     break;
                 }
@@ -320,21 +320,21 @@ impl Collector<'_> {
             loop {
                 let message = receive.recv_timeout(TELL_EVERY);
                 if let Err(mpsc::RecvTimeoutError::Disconnected) = message {
-                    return kept;
+                    return kept_result;
                 }
                 if let Ok((i, tables, cost)) = message {
-                    let wanted = each.as_mut().is_none_or(|f| f(i, &tables));
+                    let goes_on = each.as_mut().is_none_or(|f| f(i, &tables));
                     self.count(i, &tables, &cost);
-                    if kept.is_ok() {
-                        kept = keeper.take(i, tables, cost);
+                    if kept_result.is_ok() {
+                        kept_result = keeper.take(i, tables, cost);
                     }
-                    self.interrupted |= !wanted;
+                    self.interrupted |= !goes_on;
                 }
                 if self.due() {
                     self.measure(shared);
                     self.interrupted |= !progress(&self.report);
                 }
-                if self.interrupted || kept.is_err() {
+                if self.interrupted || kept_result.is_err() {
                     shared.stop.store(true, Ordering::Relaxed);
                 }
             }

@@ -61,15 +61,15 @@ pub fn sums(file: &mut File, ends: &[u64]) -> io::Result<Vec<u32>> {
 /// The errors are those of [`sums`].
 pub fn sums_from(file: &mut File, start: u64, ends: &[u64]) -> io::Result<Vec<u32>> {
     let mut buffer = vec![0u8; 1 << 16];
-    let mut at = file.seek(SeekFrom::Start(start))?;
+    let mut position = file.seek(SeekFrom::Start(start))?;
     let mut sums = Vec::with_capacity(ends.len());
     for end in ends {
         let mut sum = crc32fast::Hasher::new();
-        while at < *end {
-            let n = usize::try_from(*end - at).unwrap_or(usize::MAX).min(buffer.len());
+        while position < *end {
+            let n = usize::try_from(*end - position).unwrap_or(usize::MAX).min(buffer.len());
             file.read_exact(&mut buffer[..n])?;
             sum.update(&buffer[..n]);
-            at += n as u64;
+            position += n as u64;
         }
         sums.push(sum.finalize());
     }

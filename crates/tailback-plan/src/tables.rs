@@ -159,12 +159,12 @@ impl Assembly {
 
     /// Add a run that is not needed afterwards, without a copy.
     pub fn take(&mut self, frame: &Frame, mut run: RunTables) {
-        let own = std::mem::take(&mut run.tables);
-        let (runs, others) = self.tables.split_at_mut(1);
+        let run_tables = std::mem::take(&mut run.tables);
+        let (runs, other_tables) = self.tables.split_at_mut(1);
         if let (Some(into), Some(row)) = (runs.first_mut(), frame.rows(0, &run)) {
             into.append(row);
         }
-        for (into, rows) in others.iter_mut().zip(own).filter(|(_, t)| t.rows() > 0) {
+        for (into, rows) in other_tables.iter_mut().zip(run_tables).filter(|(_, t)| t.rows() > 0) {
             into.append(frame.around(rows));
         }
     }

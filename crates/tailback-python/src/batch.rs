@@ -49,8 +49,8 @@ pub fn from_batch(name: &str, batch: &RecordBatch) -> Table {
         .fields()
         .iter()
         .zip(batch.columns())
-        .map(|(f, a)| {
-            let any = a.as_any();
+        .map(|(f, array)| {
+            let any = array.as_any();
             let data = if let Some(x) = any.downcast_ref::<UInt64Array>() {
                 Data::Count(x.values().to_vec())
             } else if let Some(x) = any.downcast_ref::<Float64Array>() {
@@ -58,22 +58,22 @@ pub fn from_batch(name: &str, batch: &RecordBatch) -> Table {
                     0 => x.values().to_vec(),
                     _ => x.iter().map(|v| v.unwrap_or(f64::NAN)).collect(),
                 })
-            } else if let Some(x) = any.downcast_ref::<StringArray>() {
-                let mut last: Option<Arc<str>> = None;
+            } else if let Some(strings) = any.downcast_ref::<StringArray>() {
+                let mut last_text: Option<Arc<str>> = None;
                 Data::Text(
-                    (0..x.len())
+                    (0..strings.len())
                         .map(|i| {
                             // Neighbouring rows often have the same text: share it.
-                            let s = x.value(i);
-                            match &last {
+                            let s = strings.value(i);
+                            match &last_text {
                                 Some(l) if **l == *s => l.clone(),
-                                _ => last.insert(s.into()).clone(),
+                                _ => last_text.insert(s.into()).clone(),
                             }
                         })
                         .collect(),
                 )
             } else {
-                Data::Real(vec![f64::NAN; a.len()])
+                Data::Real(vec![f64::NAN; array.len()])
             };
             let meta = |k: &str| f.metadata().get(k).cloned().unwrap_or_default();
             Column {

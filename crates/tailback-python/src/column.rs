@@ -48,7 +48,7 @@ impl ColumnBuffer {
             ));
         }
         let this = slf.get();
-        let (data, format): (*const c_void, &'static CStr) = match &this.numbers {
+        let (pointer, format): (*const c_void, &'static CStr) = match &this.numbers {
             Numbers::Count(a) => (a.values().as_ptr().cast(), c"Q"),
             Numbers::Real(a) => (a.values().as_ptr().cast(), c"d"),
         };
@@ -56,7 +56,7 @@ impl ColumnBuffer {
         // SAFETY: Python passes a view to fill. Data, shape, format and strides live as long as this object (or
         // forever), and the view holds a reference to it. No code writes through them: the view is read-only.
         unsafe {
-            (*view).buf = data.cast_mut();
+            (*view).buf = pointer.cast_mut();
             (*view).len = this.shape[0] * 8;
             (*view).readonly = 1;
             (*view).itemsize = 8;

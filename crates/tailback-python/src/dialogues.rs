@@ -43,36 +43,36 @@ pub fn read_packetdrill_commands<'py>(py: Python<'py>, text: &[u8]) -> PyResult<
 }
 
 fn step<'py>(py: Python<'py>, s: &Step) -> PyResult<Bound<'py, PyDict>> {
-    let d = PyDict::new(py);
-    d.set_item("line", s.line)?;
-    d.set_item("text", &s.text)?;
+    let dict = PyDict::new(py);
+    dict.set_item("line", s.line)?;
+    dict.set_item("text", &s.text)?;
     let (clock, from, to) = match s.when {
         When::At { from, to } => ("at", from, to),
         When::After { from, to } => ("after", from, to),
         When::Any => ("any", 0, 0),
     };
-    d.set_item("clock", clock)?;
-    d.set_item("from_ns", from)?;
-    d.set_item("to_ns", to)?;
+    dict.set_item("clock", clock)?;
+    dict.set_item("from_ns", from)?;
+    dict.set_item("to_ns", to)?;
     match &s.what {
-        What::Arrives(p) => d.set_item("arrives", packet(py, p)?)?,
-        What::Sends(p) => d.set_item("sends", packet(py, p)?)?,
-        What::Call(c) => d.set_item("call", call(py, c)?)?,
+        What::Arrives(p) => dict.set_item("arrives", packet(py, p)?)?,
+        What::Sends(p) => dict.set_item("sends", packet(py, p)?)?,
+        What::Call(c) => dict.set_item("call", call(py, c)?)?,
         What::Commands(all) => {
             let rows = all.iter().map(|c| command(py, c));
-            d.set_item("commands", rows.collect::<PyResult<Vec<_>>>()?)?;
+            dict.set_item("commands", rows.collect::<PyResult<Vec<_>>>()?)?;
         }
         What::Code(all) => {
             let rows = all.iter().map(|s| statement(py, s));
-            d.set_item("code", rows.collect::<PyResult<Vec<_>>>()?)?;
+            dict.set_item("code", rows.collect::<PyResult<Vec<_>>>()?)?;
         }
     }
-    Ok(d)
+    Ok(dict)
 }
 
 fn packet<'py>(py: Python<'py>, p: &Packet) -> PyResult<Bound<'py, PyDict>> {
-    let d = PyDict::new(py);
-    d.set_item("flags", &p.flags)?;
+    let dict = PyDict::new(py);
+    dict.set_item("flags", &p.flags)?;
     let ecn = p.ecn.map(|e| match e {
         EcnField::NotEct => "not-ect",
         EcnField::Ect0 => "ect0",
@@ -80,35 +80,35 @@ fn packet<'py>(py: Python<'py>, p: &Packet) -> PyResult<Bound<'py, PyDict>> {
         EcnField::Ce => "ce",
         EcnField::Ect01 => "ect01",
     });
-    d.set_item("ecn", ecn)?;
-    d.set_item("seq", p.seq)?;
-    d.set_item("payload", p.payload)?;
-    d.set_item("ack", p.ack)?;
-    d.set_item("window", p.window)?;
-    d.set_item("any_options", p.options.is_none())?;
+    dict.set_item("ecn", ecn)?;
+    dict.set_item("seq", p.seq)?;
+    dict.set_item("payload", p.payload)?;
+    dict.set_item("ack", p.ack)?;
+    dict.set_item("window", p.window)?;
+    dict.set_item("any_options", p.options.is_none())?;
     for option in p.options.iter().flatten() {
         match option {
             TcpOption::Nop | TcpOption::Eol => {}
-            TcpOption::Mss(n) => d.set_item("mss", n)?,
-            TcpOption::Scale(n) => d.set_item("scale", n)?,
-            TcpOption::SackPermitted => d.set_item("sack_permitted", true)?,
-            TcpOption::Sack(blocks) => d.set_item("sack", blocks.clone())?,
-            TcpOption::Stamps { value, echo } => d.set_item("stamps", (value, echo))?,
-            TcpOption::Counts(fields) => d.set_item("counts", fields.clone())?,
+            TcpOption::Mss(n) => dict.set_item("mss", n)?,
+            TcpOption::Scale(n) => dict.set_item("scale", n)?,
+            TcpOption::SackPermitted => dict.set_item("sack_permitted", true)?,
+            TcpOption::Sack(blocks) => dict.set_item("sack", blocks.clone())?,
+            TcpOption::Stamps { value, echo } => dict.set_item("stamps", (value, echo))?,
+            TcpOption::Counts(fields) => dict.set_item("counts", fields.clone())?,
         }
     }
-    Ok(d)
+    Ok(dict)
 }
 
 fn call<'py>(py: Python<'py>, c: &Call) -> PyResult<Bound<'py, PyDict>> {
-    let d = PyDict::new(py);
-    d.set_item("name", &c.name)?;
+    let dict = PyDict::new(py);
+    dict.set_item("name", &c.name)?;
     let arguments = c.arguments.iter().map(|v| value(py, v));
-    d.set_item("arguments", arguments.collect::<PyResult<Vec<_>>>()?)?;
-    d.set_item("result", value(py, &c.result)?)?;
-    d.set_item("error", &c.error)?;
-    d.set_item("returns_ns", c.returns)?;
-    Ok(d)
+    dict.set_item("arguments", arguments.collect::<PyResult<Vec<_>>>()?)?;
+    dict.set_item("result", value(py, &c.result)?)?;
+    dict.set_item("error", &c.error)?;
+    dict.set_item("returns_ns", c.returns)?;
+    Ok(dict)
 }
 
 /// A number or text as it is, `...` as None, constants as a tuple, lists as lists, fields as a dict.
@@ -121,11 +121,11 @@ fn value<'py>(py: Python<'py>, v: &CallValue) -> PyResult<Bound<'py, PyAny>> {
         CallValue::Names(names) => PyTuple::new(py, names)?.into_any(),
         CallValue::List(values) => PyList::new(py, all(values)?)?.into_any(),
         CallValue::Fields(fields) => {
-            let d = PyDict::new(py);
+            let dict = PyDict::new(py);
             for (name, inside) in fields {
-                d.set_item(name, value(py, inside)?)?;
+                dict.set_item(name, value(py, inside)?)?;
             }
-            d.into_any()
+            dict.into_any()
         }
         CallValue::Made(name, values) => {
             let d = PyDict::new(py);
@@ -136,35 +136,35 @@ fn value<'py>(py: Python<'py>, v: &CallValue) -> PyResult<Bound<'py, PyAny>> {
 }
 
 fn command<'py>(py: Python<'py>, c: &Command) -> PyResult<Bound<'py, PyDict>> {
-    let d = PyDict::new(py);
-    d.set_item("line", c.line)?;
-    d.set_item("text", &c.text)?;
+    let dict = PyDict::new(py);
+    dict.set_item("line", c.line)?;
+    dict.set_item("text", &c.text)?;
     match &c.kind {
-        CommandKind::Set { name, value } => d.set_item("set", (name, value))?,
-        CommandKind::Include(path) => d.set_item("include", path)?,
-        CommandKind::Route(words) => d.set_item("route", words)?,
-        CommandKind::Qdisc(words) => d.set_item("qdisc", words)?,
+        CommandKind::Set { name, value } => dict.set_item("set", (name, value))?,
+        CommandKind::Include(path) => dict.set_item("include", path)?,
+        CommandKind::Route(words) => dict.set_item("route", words)?,
+        CommandKind::Qdisc(words) => dict.set_item("qdisc", words)?,
         CommandKind::Nothing => {}
     }
-    Ok(d)
+    Ok(dict)
 }
 
 fn statement<'py>(py: Python<'py>, s: &Statement) -> PyResult<Bound<'py, PyDict>> {
-    let d = PyDict::new(py);
+    let dict = PyDict::new(py);
     match s {
         Statement::Assert { line, text, holds } => {
-            d.set_item("line", line)?;
-            d.set_item("text", text)?;
-            d.set_item("value", expr(py, holds)?)?;
+            dict.set_item("line", line)?;
+            dict.set_item("text", text)?;
+            dict.set_item("value", expr(py, holds)?)?;
         }
         Statement::Let { line, name, value } => {
-            d.set_item("line", line)?;
-            d.set_item("name", name)?;
-            d.set_item("value", expr(py, value)?)?;
+            dict.set_item("line", line)?;
+            dict.set_item("name", name)?;
+            dict.set_item("value", expr(py, value)?)?;
         }
         Statement::Print => {}
     }
-    Ok(d)
+    Ok(dict)
 }
 
 /// A whole number, a name, or a list. The list is an operator and its operands; for a comparison it is operands with
@@ -205,98 +205,98 @@ pub fn read_dialogue<'py>(py: Python<'py>, text: &str) -> PyResult<Vec<Bound<'py
 
 fn numbered_step<'py>(py: Python<'py>, s: &steps::DialogueStep, now: &mut u64) -> PyResult<Bound<'py, PyDict>> {
     use steps::{Act, Clock, Does, Which};
-    let d = PyDict::new(py);
+    let dict = PyDict::new(py);
     match s.when {
         Clock::At(at) => *now = at,
         Clock::After(passed) => {
             *now += passed;
-            d.set_item("after_ns", passed)?;
+            dict.set_item("after_ns", passed)?;
         }
     }
-    d.set_item("at_ns", *now)?;
-    d.set_item("number", s.line)?;
-    d.set_item("text", &s.text)?;
-    let of = |what: &str| d.set_item("what", what);
+    dict.set_item("at_ns", *now)?;
+    dict.set_item("number", s.line)?;
+    dict.set_item("text", &s.text)?;
+    let set_what = |what: &str| dict.set_item("what", what);
     let check = |c: &steps::StateCheck, what: &str| {
-        of(what)?;
-        d.set_item("left", sum(py, &c.left)?)?;
-        d.set_item("name", c.left.names().join(", "))?;
-        d.set_item("words", (c.operator,))?;
-        d.set_item("value", sum(py, &c.value)?)?;
+        set_what(what)?;
+        dict.set_item("left", sum(py, &c.left)?)?;
+        dict.set_item("name", c.left.names().join(", "))?;
+        dict.set_item("words", (c.operator,))?;
+        dict.set_item("value", sum(py, &c.value)?)?;
         c.tolerance
             .iter()
-            .try_for_each(|t| d.set_item("tolerance", sum(py, t)?))
+            .try_for_each(|t| dict.set_item("tolerance", sum(py, t)?))
     };
     match &s.what {
         _ if s.who == steps::Who::B => return Err(unplayed(s)),
         Does::Do(Act::Write(count)) => {
-            of("write")?;
-            d.set_item("count", count)?;
+            set_what("write")?;
+            dict.set_item("count", count)?;
         }
         Does::Ack(ack) => {
-            of("answer")?;
-            d.set_item("count", ack.acked)?;
-            d.set_item("reports", PyTuple::new(py, &ack.reports)?)?;
-            d.set_item("words", PyTuple::new(py, ack.ece.then_some("ece"))?)?;
-            d.set_item("window", ack.window)?;
-            d.set_item("of", ack.of)?;
-            d.set_item("name", if ack.again { "again" } else { "" })?;
+            set_what("answer")?;
+            dict.set_item("count", ack.acked)?;
+            dict.set_item("reports", PyTuple::new(py, &ack.reports)?)?;
+            dict.set_item("words", PyTuple::new(py, ack.ece.then_some("ece"))?)?;
+            dict.set_item("window", ack.window)?;
+            dict.set_item("of", ack.of)?;
+            dict.set_item("name", if ack.again { "again" } else { "" })?;
         }
         Does::Sends(sends) if !sends.and_more => {
-            of("sends")?;
-            d.set_item("segments", PyTuple::new(py, &sends.numbers)?)?;
-            d.set_item("words", PyTuple::new(py, &sends.marks)?)?;
-            d.set_item("count", sends.bytes)?;
+            set_what("sends")?;
+            dict.set_item("segments", PyTuple::new(py, &sends.numbers)?)?;
+            dict.set_item("words", PyTuple::new(py, &sends.marks)?)?;
+            dict.set_item("count", sends.bytes)?;
         }
         Does::Count {
             most,
             number,
             cwr_first,
         } => {
-            of("sends")?;
+            set_what("sends")?;
             let how = if *most { "at most" } else { "at least" };
             let words = [how].into_iter().chain(cwr_first.then_some("cwr-first"));
-            d.set_item("words", PyTuple::new(py, words.collect::<Vec<_>>())?)?;
-            d.set_item("count", number)?;
+            dict.set_item("words", PyTuple::new(py, words.collect::<Vec<_>>())?)?;
+            dict.set_item("count", number)?;
         }
         Does::Again(sends) if !sends.and_more && sends.marks.is_empty() && sends.bytes.is_none() => {
-            of("again")?;
-            d.set_item("segments", PyTuple::new(py, &sends.numbers)?)?;
+            set_what("again")?;
+            dict.set_item("segments", PyTuple::new(py, &sends.numbers)?)?;
         }
         Does::Check(c) => check(c, "state")?,
         Does::Wait(c) => check(c, "wait")?,
         Does::Keep { name, value } => {
-            of("keep")?;
-            d.set_item("name", name)?;
-            d.set_item("value", sum(py, value)?)?;
+            set_what("keep")?;
+            dict.set_item("name", name)?;
+            dict.set_item("value", sum(py, value)?)?;
         }
         Does::Path(p) => {
-            of("path")?;
-            d.set_item("time_ns", p.round_trip)?;
-            d.set_item("way", (p.each, p.room, p.bucket, p.grid, p.every))?;
+            set_what("path")?;
+            dict.set_item("time_ns", p.round_trip)?;
+            dict.set_item("way", (p.each, p.room, p.bucket, p.grid, p.every))?;
         }
-        Does::Do(Act::Withdraw) => of("withdraw")?,
+        Does::Do(Act::Withdraw) => set_what("withdraw")?,
         Does::Lose { which, times } => {
-            of("lose")?;
-            d.set_item("segments", data(py, s, which)?)?;
-            d.set_item("count", times)?;
+            set_what("lose")?;
+            dict.set_item("segments", data(py, s, which)?)?;
+            dict.set_item("count", times)?;
         }
         Does::Mark(Which::All) => {
-            of("mark")?;
-            d.set_item("words", ("all",))?;
+            set_what("mark")?;
+            dict.set_item("words", ("all",))?;
         }
         Does::Mark(which) => {
-            of("mark")?;
-            d.set_item("segments", data(py, s, which)?)?;
+            set_what("mark")?;
+            dict.set_item("segments", data(py, s, which)?)?;
         }
         Does::Late { which, by, more: false } => {
-            of("late")?;
-            d.set_item("segments", data(py, s, which)?)?;
-            d.set_item("time_ns", by)?;
+            set_what("late")?;
+            dict.set_item("segments", data(py, s, which)?)?;
+            dict.set_item("time_ns", by)?;
         }
         _ => return Err(unplayed(s)),
     }
-    Ok(d)
+    Ok(dict)
 }
 
 /// A step that cannot be played with one end by hand.

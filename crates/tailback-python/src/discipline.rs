@@ -56,15 +56,15 @@ pub fn describe(py: Python, e: &PyErr) -> String {
         .map_or_else(|_| "an exception".to_string(), |n| n.to_string());
     let text = e.value(py).str().map_or_else(|_| String::new(), |s| s.to_string());
     let mut place = String::new();
-    let mut next = e.traceback(py).map(Bound::into_any);
-    while let Some(t) = next {
-        let here = || -> PyResult<String> {
+    let mut traceback = e.traceback(py).map(Bound::into_any);
+    while let Some(t) = traceback {
+        let place_here = || -> PyResult<String> {
             let code = t.getattr("tb_frame")?.getattr("f_code")?;
             let (file, line) = (code.getattr("co_filename")?, t.getattr("tb_lineno")?);
             Ok(format!(" ({file}:{line}, in {})", code.getattr("co_name")?))
         };
-        place = here().unwrap_or_default();
-        next = t.getattr("tb_next").ok().filter(|n| !n.is_none());
+        place = place_here().unwrap_or_default();
+        traceback = t.getattr("tb_next").ok().filter(|n| !n.is_none());
     }
     if text.is_empty() {
         format!("{name}{place}")
@@ -95,12 +95,12 @@ fn probes_of(object: &Bound<PyAny>) -> PyResult<Vec<ProbeDef>> {
 /// The text for as long as the process lasts; each text is stored once.
 fn lasting(text: String) -> &'static str {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    match kept.get(text.as_str()) {
+    let mut kept_errors = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    match kept_errors.get(text.as_str()) {
         Some(text_kept) => text_kept,
         None => {
             let new: &'static str = Box::leak(text.into_boxed_str());
-            kept.insert(new);
+            kept_errors.insert(new);
             new
         }
     }

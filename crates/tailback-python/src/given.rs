@@ -14,15 +14,15 @@ const SHOWN: usize = 60;
 
 /// The refusal of a wrong value, with what to give instead.
 pub fn refused(given: &Bound<PyAny>, wanted: &str) -> PyErr {
-    let shown = given.repr().map(|r| r.to_string()).unwrap_or_default();
-    let shown = match shown.is_empty() || shown.starts_with('<') {
+    let value_shown = given.repr().map(|r| r.to_string()).unwrap_or_default();
+    let value_shown = match value_shown.is_empty() || value_shown.starts_with('<') {
         true => given
             .get_type()
             .name()
             .map_or_else(|_| "this".into(), |name| format!("an object of class {name}")),
-        false => shown.chars().take(SHOWN).collect(),
+        false => value_shown.chars().take(SHOWN).collect(),
     };
-    PyValueError::new_err(format!("{shown} is not {wanted}"))
+    PyValueError::new_err(format!("{value_shown} is not {wanted}"))
 }
 
 fn taken<T>(given: &Bound<PyAny>, wanted: &str) -> PyResult<T>

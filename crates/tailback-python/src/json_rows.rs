@@ -13,11 +13,12 @@ enum Values<'a> {
 
 impl Values<'_> {
     fn of(column: &dyn Array) -> Option<Values<'_>> {
-        let a = column.as_any();
-        a.downcast_ref()
+        let array = column.as_any();
+        array
+            .downcast_ref()
             .map(Values::Count)
-            .or_else(|| a.downcast_ref().map(Values::Real))
-            .or_else(|| a.downcast_ref().map(Values::Text))
+            .or_else(|| array.downcast_ref().map(Values::Real))
+            .or_else(|| array.downcast_ref().map(Values::Text))
     }
 
     /// JSON has no NaN and no infinity; both are null, as `serde_json` writes them.

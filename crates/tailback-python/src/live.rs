@@ -99,13 +99,13 @@ impl LiveBox {
     /// For each flow that has had a conversation: its name, the first conversation, and the number of conversations.
     fn had(&mut self) -> PyResult<Vec<(String, Conversation, u64)>> {
         let crossing = self.open()?;
-        let (names, had) = (crossing.names().flows, crossing.had());
+        let (names, conversations) = (crossing.names().flows, crossing.had());
         let row = |(flow, t, n): (FlowId, Tuple, u64)| {
             let [from, to] = t.ports;
             let first = (t.source, t.destination, t.protocol, from, to);
             (names[flow.0 as usize].to_string(), first, n)
         };
-        Ok(had.into_iter().map(row).collect())
+        Ok(conversations.into_iter().map(row).collect())
     }
 
     /// Datagrams of these flows have numbers. With `measured` their ends measure delays and arrivals themselves.
@@ -184,12 +184,12 @@ impl LiveBox {
         if let Some(e) = raised {
             return Err(e);
         }
-        let quality = done.map_err(|gone| {
-            let which = match gone.side {
+        let quality = done.map_err(|failure| {
+            let which = match failure.side {
                 BoxSide::Near => "near",
                 BoxSide::Far => "far",
             };
-            PyOSError::new_err(format!("the {which} interface has stopped working: {}", gone.error))
+            PyOSError::new_err(format!("the {which} interface has stopped working: {}", failure.error))
         })?;
         said(py, crossing, &quality)
     }
@@ -245,30 +245,30 @@ impl LiveBox {
 
 /// The state of the run, for `ask`.
 fn said<'py>(py: Python<'py>, c: &Crossing, q: &Quality) -> PyResult<Bound<'py, PyDict>> {
-    let d = PyDict::new(py);
-    let late = &q.lateness;
-    d.set_item("time_s", q.now.seconds())?;
-    d.set_item("entered_packets", c.passed.entered)?;
-    d.set_item("emitted_packets", late.count())?;
-    d.set_item("emitted_marked_packets", c.passed.emitted_marked)?;
+    let dict = PyDict::new(py);
+    let lateness = &q.lateness;
+    dict.set_item("time_s", q.now.seconds())?;
+    dict.set_item("entered_packets", c.passed.entered)?;
+    dict.set_item("emitted_packets", lateness.count())?;
+    dict.set_item("emitted_marked_packets", c.passed.emitted_marked)?;
     let [to_near, to_far] = c.passed.emitted_bytes;
-    d.set_item("near_bytes", to_near)?;
-    d.set_item("far_bytes", to_far)?;
-    d.set_item("inside_packets", c.inside())?;
-    d.set_item("strangers_packets", c.passed.strangers)?;
-    d.set_item("refused_packets", q.refused)?;
-    d.set_item("beside_packets", q.beside)?;
-    d.set_item("lost_packets", q.lost)?;
-    d.set_item("lateness_p50_s", late.quantile(0.5))?;
-    d.set_item("lateness_p99_s", late.quantile(0.99))?;
-    d.set_item("lateness_max_s", late.max())?;
+    dict.set_item("near_bytes", to_near)?;
+    dict.set_item("far_bytes", to_far)?;
+    dict.set_item("inside_packets", c.inside())?;
+    dict.set_item("strangers_packets", c.passed.strangers)?;
+    dict.set_item("refused_packets", q.refused)?;
+    dict.set_item("beside_packets", q.beside)?;
+    dict.set_item("lost_packets", q.lost)?;
+    dict.set_item("lateness_p50_s", lateness.quantile(0.5))?;
+    dict.set_item("lateness_p99_s", lateness.quantile(0.99))?;
+    dict.set_item("lateness_max_s", lateness.max())?;
     let longest = c.longest_stretch();
-    d.set_item("busy_stretch_s", longest.map_or(0.0, |s| s.length().seconds()))?;
-    d.set_item("busy_stretch_bps", longest.map_or(f64::NAN, |s| s.rate()))?;
-    d.set_item("cpu_s", q.cpu as f64 * 1e-9)?;
-    d.set_item("working_s", q.working as f64 * 1e-9)?;
-    d.set_item("real_time", q.real_time)?;
-    Ok(d)
+    dict.set_item("busy_stretch_s", longest.map_or(0.0, |s| s.length().seconds()))?;
+    dict.set_item("busy_stretch_bps", longest.map_or(f64::NAN, |s| s.rate()))?;
+    dict.set_item("cpu_s", q.cpu as f64 * 1e-9)?;
+    dict.set_item("working_s", q.working as f64 * 1e-9)?;
+    dict.set_item("real_time", q.real_time)?;
+    Ok(dict)
 }
 
 /// The groups of flows of a scenario with the resolved settings of their transport and traffic, for code that
@@ -277,35 +277,35 @@ fn said<'py>(py: Python<'py>, c: &Crossing, q: &Quality) -> PyResult<Bound<'py, 
 #[pyfunction]
 pub fn live_groups<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let groups = scenario.loaded.spec.flows.iter();
-    let row = |g: &GroupSpec| {
-        let d = PyDict::new(py);
-        d.set_item("name", &g.name)?;
-        d.set_item("from", &g.from)?;
-        d.set_item("to", &g.to)?;
-        d.set_item("count", g.count)?;
-        d.set_item("transport", settings(py, &g.transport)?)?;
-        let tcp = library(true).transports.tcp(&g.transport);
-        d.set_item("uses_ecn", tcp.is_some_and(|c| c.ecn == EcnMode::On))?;
-        d.set_item("traffic", settings(py, &g.traffic)?)?;
-        d.set_item("sizes", settings(py, &g.sizes)?)?;
-        let source = Library::standard().source(g.traffic.model).map_err(refused)?;
-        d.set_item("writes_alone", writes_alone(source))?;
-        let names_given = g.transport.model.params.iter().map(|p| p.name);
-        let names_given: Vec<&str> = names_given.filter(|p| g.transport.is_given(p)).collect();
-        d.set_item("given", names_given)?;
-        d.set_item("dscp", g.dscp.0)?;
+    let row = |group: &GroupSpec| {
+        let dict = PyDict::new(py);
+        dict.set_item("name", &group.name)?;
+        dict.set_item("from", &group.from)?;
+        dict.set_item("to", &group.to)?;
+        dict.set_item("count", group.count)?;
+        dict.set_item("transport", settings(py, &group.transport)?)?;
+        let tcp = library(true).transports.tcp(&group.transport);
+        dict.set_item("uses_ecn", tcp.is_some_and(|c| c.ecn == EcnMode::On))?;
+        dict.set_item("traffic", settings(py, &group.traffic)?)?;
+        dict.set_item("sizes", settings(py, &group.sizes)?)?;
+        let source = Library::standard().source(group.traffic.model).map_err(refused)?;
+        dict.set_item("writes_alone", writes_alone(source))?;
+        let names_given = group.transport.model.params.iter().map(|p| p.name);
+        let names_given: Vec<&str> = names_given.filter(|p| group.transport.is_given(p)).collect();
+        dict.set_item("given", names_given)?;
+        dict.set_item("dscp", group.dscp.0)?;
         let of_it = |what: &Target| {
             *what
                 == Target::Flows {
-                    group: g.name.clone(),
+                    group: group.name.clone(),
                     only: None,
                     reverse: false,
                 }
         };
         let recorded = scenario.loaded.spec.record.iter().filter(|r| of_it(&r.what));
         let probes: Vec<&String> = recorded.flat_map(|r| &r.probes).collect();
-        d.set_item("recorded", probes)?;
-        Ok(d)
+        dict.set_item("recorded", probes)?;
+        Ok(dict)
     };
     groups.map(row).collect()
 }
@@ -344,12 +344,12 @@ impl LiveSource {
 }
 
 fn settings<'py>(py: Python<'py>, s: &BaseSettings) -> PyResult<Bound<'py, PyDict>> {
-    let d = PyDict::new(py);
-    d.set_item("kind", s.model.name)?;
+    let dict = PyDict::new(py);
+    dict.set_item("kind", s.model.name)?;
     for p in s.model.params {
-        d.set_item(p.name, value(py, s.value(p.name))?)?;
+        dict.set_item(p.name, value(py, s.value(p.name))?)?;
     }
-    Ok(d)
+    Ok(dict)
 }
 
 fn value<'py>(py: Python<'py>, v: &Value) -> PyResult<Bound<'py, PyAny>> {

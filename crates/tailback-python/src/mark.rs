@@ -43,26 +43,30 @@ pub fn mark(
         meters: &MeterList::standard(),
     };
     let mut conditioner = row.build(settings, context).map_err(wrong)?;
-    let mut left = Left(vec![None; times.len()]);
-    let mut last = Time::ZERO;
+    let mut passed_packets = Left(vec![None; times.len()]);
+    let mut last_arrival = Time::ZERO;
     for (i, (t, bytes)) in times.iter().zip(&sizes).enumerate() {
         if !(t.is_finite() && *t >= 0.0) {
             return Err(PyValueError::new_err(format!("packet {i} comes at {t} s")));
         }
         let now = Time::ZERO + Duration::from_seconds(*t);
-        if now < last {
+        if now < last_arrival {
             return Err(PyValueError::new_err(format!(
                 "packet {i} comes before the one before it"
             )));
         }
-        timers(&mut *conditioner, now, &mut left);
+        timers(&mut *conditioner, now, &mut passed_packets);
         let mut p = TestPacket::new(i as u64, 0, *bytes);
         p.dscp = came.get(i).copied().unwrap_or(0);
-        conditioner.forward(p, &Header::default(), now, &mut left);
-        last = now;
+        conditioner.forward(p, &Header::default(), now, &mut passed_packets);
+        last_arrival = now;
     }
-    timers(&mut *conditioner, last + Duration::from_seconds(3600.0), &mut left);
-    Ok(left.0)
+    timers(
+        &mut *conditioner,
+        last_arrival + Duration::from_seconds(3600.0),
+        &mut passed_packets,
+    );
+    Ok(passed_packets.0)
 }
 
 /// Run its timers until an instant.

@@ -23,14 +23,14 @@ fn system_error(e: std::io::Error) -> std::io::Error {
         return e;
     }
     let mut inner: Option<&(dyn std::error::Error + 'static)> = e.get_ref().map(|x| x as _);
-    while let Some(x) = inner {
-        if let Some(code) = x
+    while let Some(cause) = inner {
+        if let Some(code) = cause
             .downcast_ref::<std::io::Error>()
             .and_then(std::io::Error::raw_os_error)
         {
             return std::io::Error::from_raw_os_error(code);
         }
-        inner = x.source();
+        inner = cause.source();
     }
     e
 }

@@ -229,13 +229,13 @@ impl Packet {
     }
 
     fn __repr__(&self) -> String {
-        let v = self.view();
+        let view = self.view();
         format!(
             "<Packet {}: flow {}, {} bytes, {}>",
             self.serial,
-            v.flow().0,
-            v.bytes(),
-            ecn_name(v.ecn())
+            view.flow().0,
+            view.bytes(),
+            ecn_name(view.ecn())
         )
     }
 }

@@ -72,13 +72,13 @@ impl Plan {
         let taken: HashSet<String> = columns().into_iter().collect();
         let mut list = Vec::new();
         for (i, (labels, scenario)) in points.into_iter().enumerate() {
-            let mut named = Vec::new();
+            let mut named_labels = Vec::new();
             for (k, v) in labels {
                 let label = k.extract::<String>()?;
                 if taken.contains(&label) {
                     return Err(is_a_column(&label));
                 }
-                named.push((label, v.str()?.extract::<String>()?));
+                named_labels.push((label, v.str()?.extract::<String>()?));
             }
             let mut loaded = scenario.get().loaded.clone();
             if let Some(s) = seed.filter(|s| *s != loaded.spec.seed) {
@@ -86,7 +86,7 @@ impl Plan {
             }
             let part = parts.as_ref().map(|p| p[i].clone()).unwrap_or_default();
             list.push(Point {
-                labels: named,
+                labels: named_labels,
                 part,
                 loaded,
             });
@@ -177,12 +177,12 @@ impl Plan {
     fn runs<'py>(&self, py: Python<'py>, build: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let plan = self.engine(build);
         let row = |r: &engine::Run| {
-            let d = PyDict::new(py);
-            d.set_item("point", r.point)?;
-            d.set_item("replication", r.replication)?;
-            d.set_item("seed", r.seed)?;
-            d.set_item("key", r.key.to_string())?;
-            Ok(d)
+            let dict = PyDict::new(py);
+            dict.set_item("point", r.point)?;
+            dict.set_item("replication", r.replication)?;
+            dict.set_item("seed", r.seed)?;
+            dict.set_item("key", r.key.to_string())?;
+            Ok(dict)
         };
         plan.runs.iter().map(row).collect()
     }
@@ -260,15 +260,15 @@ impl Plan {
                 if due {
                     last_shown = Some(Instant::now());
                 }
-                let wanted = answer_of(&|py| {
+                let goes_on = answer_of(&|py| {
                     py.check_signals()?;
                     match progress.as_ref().filter(|_| due) {
                         Some(f) => goes_on(f.call1(py, (report(py, r)?,))?.bind(py)),
                         None => Ok(true),
                     }
                 });
-                calls.told(wanted);
-                wanted
+                calls.told(goes_on);
+                goes_on
             };
             let mut hand = |i: usize, run: &tables::RunTables| {
                 answer_of(&|py| match &each {
@@ -318,10 +318,14 @@ fn goes_on(answer: &Bound<PyAny>) -> PyResult<bool> {
 fn makers(queues: HashMap<String, Py<PyAny>>, calls: &Arc<Calls>) -> Vec<(String, Maker)> {
     let maker = |(port, factory): (String, Py<PyAny>)| {
         let calls = calls.clone();
-        let make = move |mut at: PortContext| {
-            let stream = &mut at.context.stream;
+        let make = move |mut port_context: PortContext| {
+            let stream = &mut port_context.context.stream;
             Box::new(PyQueue::<SimPacket>::make(
-                &factory, at.port, at.marking, stream, &calls,
+                &factory,
+                port_context.port,
+                port_context.marking,
+                stream,
+                &calls,
             )) as Box<dyn QueueDiscipline<SimPacket>>
         };
         (port, Box::new(make) as Maker)

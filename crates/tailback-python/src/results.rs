@@ -16,15 +16,15 @@ use tailback_sim::results::{Outcome, Table as EngineTable};
 
 /// The state of a plan, for Python.
 pub fn report<'py>(py: Python<'py>, r: &Report) -> PyResult<Bound<'py, PyDict>> {
-    let d = PyDict::new(py);
-    d.set_item("total", r.total)?;
-    d.set_item("reused", r.reused)?;
-    d.set_item("done", r.done)?;
-    d.set_item("failed", r.failed)?;
-    d.set_item("share", r.share)?;
-    d.set_item("elapsed_s", r.elapsed_s)?;
-    d.set_item("remaining_s", r.remaining_s)?;
-    Ok(d)
+    let dict = PyDict::new(py);
+    dict.set_item("total", r.total)?;
+    dict.set_item("reused", r.reused)?;
+    dict.set_item("done", r.done)?;
+    dict.set_item("failed", r.failed)?;
+    dict.set_item("share", r.share)?;
+    dict.set_item("elapsed_s", r.elapsed_s)?;
+    dict.set_item("remaining_s", r.remaining_s)?;
+    Ok(dict)
 }
 
 /// A plan's results. Tables are attributes: `runs` has one row per run (status, cost in packets and events). The tables
@@ -65,12 +65,12 @@ impl Results {
     pub fn new(py: Python, r: execute::Results) -> PyResult<Results> {
         let failure = match &r.failure {
             Some((run, why)) => {
-                let d = PyDict::new(py);
-                d.set_item("point", run.point)?;
-                d.set_item("replication", run.replication)?;
-                d.set_item("seed", run.seed)?;
-                d.set_item("message", why)?;
-                Some(d.unbind())
+                let dict = PyDict::new(py);
+                dict.set_item("point", run.point)?;
+                dict.set_item("replication", run.replication)?;
+                dict.set_item("seed", run.seed)?;
+                dict.set_item("message", why)?;
+                Some(dict.unbind())
             }
             None => None,
         };
@@ -150,11 +150,11 @@ impl Results {
         let reports = self.reports.get_or_try_init(py, || {
             let all = PyList::empty(py);
             for c in &self.costs {
-                let d = PyDict::new(py);
-                d.set_item("cpu_s", c.cpu_s)?;
-                d.set_item("packet_hops", c.packet_hops)?;
-                d.set_item("events", c.events)?;
-                all.append(d)?;
+                let dict = PyDict::new(py);
+                dict.set_item("cpu_s", c.cpu_s)?;
+                dict.set_item("packet_hops", c.packet_hops)?;
+                dict.set_item("events", c.events)?;
+                all.append(dict)?;
             }
             PyResult::Ok(all.unbind())
         })?;
@@ -264,15 +264,15 @@ impl Results {
         let all = tables::names()
             .map(|n| self.table(py, n))
             .collect::<PyResult<Vec<_>>>()?;
-        let about = PyDict::new(py);
-        about.set_item("failure", &self.failure)?;
-        about.set_item("interrupted", self.interrupted)?;
-        about.set_item("store_error", &self.store_error)?;
-        about.set_item("reports", self.reports(py)?)?;
-        about.set_item("report", &self.report)?;
-        about.set_item("damaged", &self.damaged)?;
-        about.set_item("replaced", self.replaced)?;
-        Ok((make, (all, about)))
+        let details = PyDict::new(py);
+        details.set_item("failure", &self.failure)?;
+        details.set_item("interrupted", self.interrupted)?;
+        details.set_item("store_error", &self.store_error)?;
+        details.set_item("reports", self.reports(py)?)?;
+        details.set_item("report", &self.report)?;
+        details.set_item("damaged", &self.damaged)?;
+        details.set_item("replaced", self.replaced)?;
+        Ok((make, (all, details)))
     }
 
     /// Names of the tables.
@@ -416,33 +416,33 @@ pub fn status<'py>(py: Python<'py>, dir: PathBuf) -> PyResult<Bound<'py, PyDict>
     let state = py.detach(|| store::status(&dir));
     let runs = PyList::empty(py);
     for r in &state.runs {
-        let d = PyDict::new(py);
-        d.set_item("key", r.key.to_string())?;
-        d.set_item("stored", r.stored)?;
-        d.set_item("failed", r.failed)?;
-        d.set_item("kept", r.kept)?;
-        d.set_item("cpu_s", r.cpu_s.is_finite().then_some(r.cpu_s))?;
-        d.set_item("seed", r.seed)?;
-        d.set_item("point", r.point)?;
-        runs.append(d)?;
+        let dict = PyDict::new(py);
+        dict.set_item("key", r.key.to_string())?;
+        dict.set_item("stored", r.stored)?;
+        dict.set_item("failed", r.failed)?;
+        dict.set_item("kept", r.kept)?;
+        dict.set_item("cpu_s", r.cpu_s.is_finite().then_some(r.cpu_s))?;
+        dict.set_item("seed", r.seed)?;
+        dict.set_item("point", r.point)?;
+        runs.append(dict)?;
     }
-    let d = PyDict::new(py);
-    d.set_item("status", &state.status)?;
-    d.set_item("runs", runs)?;
-    d.set_item("damaged", &state.damaged)?;
-    d.set_item("in_use_by", state.in_use_by)?;
+    let dict = PyDict::new(py);
+    dict.set_item("status", &state.status)?;
+    dict.set_item("runs", runs)?;
+    dict.set_item("damaged", &state.damaged)?;
+    dict.set_item("in_use_by", state.in_use_by)?;
     let shards = PyList::empty(py);
     for s in &state.shards {
-        let d = PyDict::new(py);
-        d.set_item("name", &s.name)?;
-        d.set_item("planned", s.planned)?;
-        d.set_item("stored", s.stored)?;
-        d.set_item("in_use_by", s.in_use_by)?;
-        shards.append(d)?;
+        let shard = PyDict::new(py);
+        shard.set_item("name", &s.name)?;
+        shard.set_item("planned", s.planned)?;
+        shard.set_item("stored", s.stored)?;
+        shard.set_item("in_use_by", s.in_use_by)?;
+        shards.append(shard)?;
     }
-    d.set_item("shards", shards)?;
-    d.set_item("manifest", serde_json::Value::Object(state.manifest).to_string())?;
-    Ok(d)
+    dict.set_item("shards", shards)?;
+    dict.set_item("manifest", serde_json::Value::Object(state.manifest).to_string())?;
+    Ok(dict)
 }
 
 /// Read the stored tables of a finished plan.

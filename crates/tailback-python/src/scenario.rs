@@ -37,17 +37,17 @@ pub fn error(py: Python, e: engine::ScenarioError) -> PyErr {
     let problems = PyList::empty(py);
     let fill = || -> PyResult<()> {
         for p in &e.problems {
-            let d = PyDict::new(py);
-            d.set_item("code", p.code)?;
-            d.set_item("key", &p.key)?;
-            d.set_item("value", &p.value)?;
-            d.set_item("problem", &p.problem)?;
-            d.set_item("allowed", &p.allowed)?;
-            d.set_item("nearest", &p.nearest)?;
-            d.set_item("remedy", &p.remedy)?;
-            d.set_item("line", p.place.line)?;
-            d.set_item("column", p.place.column)?;
-            problems.append(d)?;
+            let dict = PyDict::new(py);
+            dict.set_item("code", p.code)?;
+            dict.set_item("key", &p.key)?;
+            dict.set_item("value", &p.value)?;
+            dict.set_item("problem", &p.problem)?;
+            dict.set_item("allowed", &p.allowed)?;
+            dict.set_item("nearest", &p.nearest)?;
+            dict.set_item("remedy", &p.remedy)?;
+            dict.set_item("line", p.place.line)?;
+            dict.set_item("column", p.place.column)?;
+            problems.append(dict)?;
         }
         err.value(py).setattr("file", &e.file)?;
         err.value(py).setattr("problems", &problems)
@@ -224,7 +224,7 @@ impl Scenario {
         let s = &self.loaded.spec;
         let links = PyList::empty(py);
         for l in &s.links {
-            for (d, suffix, from, to) in [
+            for (direction, suffix, from, to) in [
                 (&l.forward, "", &l.from, &l.to),
                 (&l.reverse, ".reverse", &l.to, &l.from),
             ] {
@@ -232,10 +232,10 @@ impl Scenario {
                 row.set_item("name", format!("{}{suffix}", l.name))?;
                 row.set_item("from", from)?;
                 row.set_item("to", to)?;
-                row.set_item("rate_bps", d.rate.bits_per_second())?;
-                row.set_item("delay_s", d.delay.seconds())?;
-                row.set_item("queue", d.queue.model.name)?;
-                let queue = innermost(&d.queue);
+                row.set_item("rate_bps", direction.rate.bits_per_second())?;
+                row.set_item("delay_s", direction.delay.seconds())?;
+                row.set_item("queue", direction.queue.model.name)?;
+                let queue = innermost(&direction.queue);
                 let buffer = queue.model.param("buffer").map(|p| queue.size(p.name).to_string());
                 row.set_item("buffer", buffer.unwrap_or_default())?;
                 links.append(row)?;
@@ -255,14 +255,14 @@ impl Scenario {
             row.set_item("traffic", g.traffic.model.name)?;
             flows.append(row)?;
         }
-        let d = PyDict::new(py);
-        d.set_item("name", &s.name)?;
-        d.set_item("duration_s", s.duration.seconds())?;
-        d.set_item("warmup_s", s.warmup.seconds())?;
-        d.set_item("seed", s.seed)?;
-        d.set_item("links", links)?;
-        d.set_item("flows", flows)?;
-        Ok(d)
+        let dict = PyDict::new(py);
+        dict.set_item("name", &s.name)?;
+        dict.set_item("duration_s", s.duration.seconds())?;
+        dict.set_item("warmup_s", s.warmup.seconds())?;
+        dict.set_item("seed", s.seed)?;
+        dict.set_item("links", links)?;
+        dict.set_item("flows", flows)?;
+        Ok(dict)
     }
 
     /// The most memory that a run takes: parts as dicts, the largest first. Each part has the `key` that causes it, its
@@ -276,11 +276,11 @@ impl Scenario {
     /// available.
     #[getter]
     fn controls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let d = PyDict::new(py);
+        let dict = PyDict::new(py);
         for class in control::classes_in(transports(&self.loaded.spec)) {
-            d.set_item(class.name(), class.class.as_ref().map(|c| c.clone_ref(py)))?;
+            dict.set_item(class.name(), class.class.as_ref().map(|c| c.clone_ref(py)))?;
         }
-        Ok(d)
+        Ok(dict)
     }
 
     /// The classes of disciplines written in Python that it names.
@@ -302,22 +302,22 @@ impl Scenario {
         let s = &self.loaded.spec;
         let ports = PyList::empty(py);
         for l in &s.links {
-            for (d, suffix) in [(&l.forward, ""), (&l.reverse, ".reverse")] {
+            for (direction, suffix) in [(&l.forward, ""), (&l.reverse, ".reverse")] {
                 let row = PyDict::new(py);
                 row.set_item("name", format!("{}{suffix}", l.name))?;
-                row.set_item("queue", d.queue.model.name)?;
-                row.set_item("marks", marking::marks(&d.queue))?;
-                let own: Vec<String> = marking::own(&d.queue).into_iter().map(|(_, ecn)| ecn).collect();
+                row.set_item("queue", direction.queue.model.name)?;
+                row.set_item("marks", marking::marks(&direction.queue))?;
+                let own: Vec<String> = marking::own(&direction.queue).into_iter().map(|(_, ecn)| ecn).collect();
                 row.set_item("own", own)?;
                 ports.append(row)?;
             }
         }
-        let d = PyDict::new(py);
-        d.set_item("on", s.marking.on)?;
-        d.set_item("given", s.marking.because == MarkingBecause::Given)?;
-        d.set_item("because", s.marking.to_string())?;
-        d.set_item("ports", ports)?;
-        Ok(d)
+        let dict = PyDict::new(py);
+        dict.set_item("on", s.marking.on)?;
+        dict.set_item("given", s.marking.because == MarkingBecause::Given)?;
+        dict.set_item("because", s.marking.to_string())?;
+        dict.set_item("ports", ports)?;
+        Ok(dict)
     }
 
     fn __eq__(&self, other: &Scenario) -> bool {
@@ -330,13 +330,13 @@ impl Scenario {
 
     /// Pickle the scenario as its text. Classes in it need not be available where it is read again.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&str, &str))> {
-        let again = py.import("tailback.core.scenario.read")?.getattr("again")?;
+        let read_again = py.import("tailback.core.scenario.read")?.getattr("again")?;
         let name = if self.name().is_empty() {
             "scenario"
         } else {
             self.name()
         };
-        Ok((again, (self.toml(), name)))
+        Ok((read_again, (self.toml(), name)))
     }
 
     fn __repr__(&self) -> String {

@@ -70,12 +70,12 @@ impl ScriptedEnd {
     /// # Errors
     /// The class raises, or its object does not fulfil the contract.
     fn make(class: &Arc<OwnClass>, settings: &Settings, pair: Pair, first: bool) -> Result<ScriptedEnd, Refusal> {
-        let of = StackPair {
+        let stack_pair = StackPair {
             first,
             number: pair.number,
             seed: pair.seed ^ u64::from(first),
         };
-        OwnObject::make(class, settings, &["header"], of, |py, own| {
+        OwnObject::make(class, settings, &["header"], stack_pair, |py, own| {
             let header = match own.bind(py).getattr("header") {
                 Err(_) => STACK_HEADER,
                 Ok(value) => value.extract::<u32>().ok().filter(|b| *b <= 1000).ok_or_else(|| {
@@ -164,11 +164,11 @@ impl Endpoint for ScriptedEnd {
     }
 
     fn transmit(&mut self, now: Time) -> Option<Datagram<Rc<Py<PyBytes>>>> {
-        let given = self.call("transmit", now, |o| {
+        let transmitted = self.call("transmit", now, |o| {
             let given = o.call_method1(intern!(o.py(), "transmit"), (now.seconds(),))?;
             Ok((!given.is_none()).then(|| given.unbind()))
         })?;
-        let datagram = Python::attach(|py| self.datagram(given.bind(py)));
+        let datagram = Python::attach(|py| self.datagram(transmitted.bind(py)));
         Some(datagram.unwrap_or_else(|refusal| fail(refusal)))
     }
 

@@ -61,11 +61,11 @@ impl Table {
     }
 
     fn meta<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Bound<'py, PyDict>> {
-        let d = PyDict::new(py);
+        let dict = PyDict::new(py);
         for f in self.batch.schema_ref().fields() {
-            d.set_item(f.name(), f.metadata().get(key).map_or("", String::as_str))?;
+            dict.set_item(f.name(), f.metadata().get(key).map_or("", String::as_str))?;
         }
-        Ok(d)
+        Ok(dict)
     }
 
     fn index(&self, name: &str) -> PyResult<usize> {
@@ -81,12 +81,12 @@ impl Table {
     }
 
     fn cell<'py>(&self, py: Python<'py>, column: usize, row: usize) -> PyResult<Bound<'py, PyAny>> {
-        let a = self.batch.column(column).as_any();
-        Ok(if let Some(x) = a.downcast_ref::<UInt64Array>() {
+        let array = self.batch.column(column).as_any();
+        Ok(if let Some(x) = array.downcast_ref::<UInt64Array>() {
             x.value(row).into_pyobject(py)?.into_any()
-        } else if let Some(x) = a.downcast_ref::<Float64Array>() {
+        } else if let Some(x) = array.downcast_ref::<Float64Array>() {
             x.value(row).into_pyobject(py)?.into_any()
-        } else if let Some(x) = a.downcast_ref::<StringArray>() {
+        } else if let Some(x) = array.downcast_ref::<StringArray>() {
             PyString::new(py, x.value(row)).into_any()
         } else {
             py.None().into_bound(py)
@@ -94,11 +94,11 @@ impl Table {
     }
 
     fn row<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyDict>> {
-        let d = PyDict::new(py);
+        let dict = PyDict::new(py);
         for (i, f) in self.batch.schema_ref().fields().iter().enumerate() {
-            d.set_item(PyString::intern(py, f.name()), self.cell(py, i, row)?)?;
+            dict.set_item(PyString::intern(py, f.name()), self.cell(py, i, row)?)?;
         }
-        Ok(d)
+        Ok(dict)
     }
 
     fn values<'py>(&self, py: Python<'py>, column: usize) -> PyResult<Bound<'py, PyAny>> {
@@ -122,11 +122,11 @@ impl Table {
         let schema = self.batch.schema();
         let field = schema.field(column);
         let meta = |key: &str| field.metadata().get(key).cloned().unwrap_or_default();
-        let a = self.batch.column(column).as_any();
-        let (kind, values) = if let Some(x) = a.downcast_ref::<UInt64Array>() {
+        let array = self.batch.column(column).as_any();
+        let (kind, values) = if let Some(x) = array.downcast_ref::<UInt64Array>() {
             let bytes: Vec<u8> = x.values().iter().flat_map(|v| v.to_le_bytes()).collect();
             ("count", PyBytes::new(py, &bytes).into_any())
-        } else if let Some(x) = a.downcast_ref::<Float64Array>() {
+        } else if let Some(x) = array.downcast_ref::<Float64Array>() {
             let bytes: Vec<u8> = x.values().iter().flat_map(|v| v.to_le_bytes()).collect();
             ("real", PyBytes::new(py, &bytes).into_any())
         } else {
@@ -143,18 +143,18 @@ impl Table {
 
     fn list<'py>(&self, py: Python<'py>, column: usize) -> PyResult<Bound<'py, PyList>> {
         let rows = self.batch.num_rows();
-        if let Some(x) = self.batch.column(column).as_any().downcast_ref::<StringArray>() {
+        if let Some(strings) = self.batch.column(column).as_any().downcast_ref::<StringArray>() {
             // Rows repeat a few names. No name is interned, but a row shares the object of the row above.
-            let mut last: Option<Bound<PyString>> = None;
+            let mut last_text: Option<Bound<PyString>> = None;
             let out = PyList::empty(py);
             for i in 0..rows {
-                let same = i > 0 && x.value(i) == x.value(i - 1);
-                let text = match last.take() {
+                let same = i > 0 && strings.value(i) == strings.value(i - 1);
+                let text = match last_text.take() {
                     Some(t) if same => t,
-                    _ => PyString::new(py, x.value(i)),
+                    _ => PyString::new(py, strings.value(i)),
                 };
                 out.append(&text)?;
-                last = Some(text);
+                last_text = Some(text);
             }
             return Ok(out);
         }
@@ -234,14 +234,14 @@ impl Table {
             let shown = key.repr().map(|r| r.to_string()).unwrap_or_default();
             PyTypeError::new_err(format!("{rule} {shown}"))
         })?;
-        let at = if i < 0 { i + rows as isize } else { i };
-        if at < 0 || at >= rows as isize {
+        let index = if i < 0 { i + rows as isize } else { i };
+        if index < 0 || index >= rows as isize {
             return Err(PyIndexError::new_err(format!(
                 "the table {} has {rows} rows, there is no row {i}",
                 self.name
             )));
         }
-        Ok(self.row(py, at as usize)?.into_any())
+        Ok(self.row(py, index as usize)?.into_any())
     }
 
     /// The rows, each a dict.

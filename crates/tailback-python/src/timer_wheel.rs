@@ -40,12 +40,12 @@ mod tests {
 
     #[test]
     fn a_timer_is_late_by_one_or_two_steps_of_its_level() {
-        for (tick, length, most) in [(4, 10, 8), (4, 240, 8), (4, 300, 64), (4, 3000, 512), (1, 50, 2)] {
+        for (tick, length, most_late) in [(4, 10, 8), (4, 240, 8), (4, 300, 64), (4, 3000, 512), (1, 50, 2)] {
             for phase in 0..tick {
                 for set in 1000..1000 + 64 * tick {
                     let wheel = TimerWheel { tick, phase };
                     let late = wheel.fires(Time(set), Time(set + length)).0 - (set + length);
-                    assert!(late <= most, "{late} of {length} with phase {phase}");
+                    assert!(late <= most_late, "{late} of {length} with phase {phase}");
                 }
             }
         }

@@ -122,12 +122,12 @@ mod tests {
     #[test]
     fn the_step_stays_where_the_network_or_its_own_discipline_marks() {
         let step = [("ce_threshold", "1ms")];
-        let both = |ecn: &'static str| [step[0], ("ecn", ecn)];
+        let step_and_ecn = |ecn: &'static str| [step[0], ("ecn", ecn)];
         assert_eq!(
-            [true, false].map(|on| followed("codel", &both("false"), on)),
+            [true, false].map(|on| followed("codel", &step_and_ecn("false"), on)),
             [true, false]
         );
-        let mut own = port("codel", &both("true"));
+        let mut own = port("codel", &step_and_ecn("true"));
         follow(&mut own, false);
         assert!(steps(&own));
     }

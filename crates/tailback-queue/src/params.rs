@@ -28,7 +28,7 @@ macro_rules! ecn_key {
             "ecn",
             tailback_base::Kind::Bool,
             "none",
-            concat!($doc, " Default: what the scenario says with `marking`."),
+            concat!($doc, " Default: the value of the scenario's `marking`."),
             $source,
         )
     };
@@ -36,7 +36,7 @@ macro_rules! ecn_key {
 pub(crate) use ecn_key;
 
 /// The parameter with which a discipline overrides the rule of its network; see [`crate::marking`].
-pub const ECN: Key<Option<bool>> = ecn_key!("Mark capable packets instead of dropping them early.", "RFC 3168");
+pub const ECN: Key<Option<bool>> = ecn_key!("Mark ECN-capable packets instead of dropping them early.", "RFC 3168");
 
 /// Whether a discipline with these settings marks instead of dropping.
 pub fn ecn(s: &Settings) -> bool {
@@ -78,7 +78,8 @@ pub const AQM: Param = Param::new(
     "aqm",
     Kind::Model("aqm"),
     "none",
-    "An AQM on each queue. Each sees only its own queue; its buffer is the one that all queues share.",
+    "An AQM on each queue. Each AQM measures only its own queue. The buffer of each AQM is the one that all queues \
+     share.",
     "",
 );
 

@@ -337,24 +337,26 @@ impl<P: HeldPacket> Registry<P> {
         let settings = &laid(settings)?.with_models(&self.nested)?;
         let has = |p: &str| settings.model.param(p).is_some();
         let aqm = has(AQM.name).then(|| settings.nested(AQM.name)).flatten();
-        let before: Vec<&Settings> = match has(BEFORE.name) {
+        let disciplines_before: Vec<&Settings> = match has(BEFORE.name) {
             true => settings.nested_list(BEFORE.name).collect(),
             false => vec![],
         };
         // A seed is drawn only for a discipline with AQMs inside, so that the streams of other disciplines do not
         // change.
-        let seed = match aqm.is_some() || !before.is_empty() {
+        let seed = match aqm.is_some() || !disciplines_before.is_empty() {
             true => context.stream.bits(),
             false => 0,
         };
-        let line = context.clone();
+        let line_context = context.clone();
         let inner = |own: &Settings, context: BuildContext| self.build_at(own, context, outside, share);
         let mut queue = entry.build(settings, context, &self.pieces, &inner)?;
         if let Some(aqm) = aqm {
-            let make = self.maker(aqm, settings, &line).map_err(|e| e.within(AQM.name))?;
-            let at = |q: QueueId| make(Stream::new(seed, &format!("aqm.{q}")));
+            let make = self
+                .maker(aqm, settings, &line_context)
+                .map_err(|e| e.within(AQM.name))?;
+            let aqm_of_queue = |q: QueueId| make(Stream::new(seed, &format!("aqm.{q}")));
             // An error in the settings is the same for every queue, so it is found with queue 0.
-            at(0).map_err(|e| e.within(AQM.name))?;
+            aqm_of_queue(0).map_err(|e| e.within(AQM.name))?;
             let share = share.filter(|_| thresholds_by_queue(settings)).cloned();
             let aqms = QueueAqms::new(Box::new(move |q| {
                 match (make(Stream::new(seed, &format!("aqm.{q}"))), &share) {
@@ -375,9 +377,9 @@ impl<P: HeldPacket> Registry<P> {
         {
             unreachable!("{name} takes an AQM on each queue");
         }
-        let washes = !before.is_empty() && queue.leave_washing();
-        for (i, b) in before.iter().enumerate().rev() {
-            let make = self.maker(b, settings, &line);
+        let washes = !disciplines_before.is_empty() && queue.leave_washing();
+        for (i, b) in disciplines_before.iter().enumerate().rev() {
+            let make = self.maker(b, settings, &line_context);
             let admission = make.and_then(|make| make(Stream::new(seed, &format!("before.{i}"))));
             let admission = admission.map_err(|e| e.within(&format!("{}[{i}]", BEFORE.name)))?;
             if let Some(why) = admission.needs_its_queue() {
@@ -412,10 +414,10 @@ impl<P: HeldPacket> Registry<P> {
     fn maker(&self, aqm: &Settings, of: &Settings, context: &BuildContext) -> Result<MakeAdmission<P>, Refusal> {
         let name = aqm.model.name;
         let row = *self.aqms.row(name)?;
-        let own = settings_within(aqm, of)?;
+        let own_settings = settings_within(aqm, of)?;
         if let Some(inner) = [AQM.name, BEFORE.name]
             .into_iter()
-            .find(|p| own.model.param(p).is_some() && own.is_given(p))
+            .find(|p| own_settings.model.param(p).is_some() && own_settings.is_given(p))
         {
             let e = Refusal::new(
                 format!(
@@ -432,7 +434,7 @@ impl<P: HeldPacket> Registry<P> {
                 stream,
                 ..context.clone()
             };
-            (row.build)(&own, context)
+            (row.build)(&own_settings, context)
         }))
     }
 }

@@ -67,10 +67,10 @@ impl SharedMemory {
 
     /// Count a change of the backlog of a port from `before` to `now`.
     fn count(&self, before: Backlog, now: Backlog) {
-        let held = self.held.get();
+        let held_memory = self.held.get();
         self.held.set(Backlog {
-            packets: held.packets + now.packets - before.packets,
-            bytes: held.bytes + now.bytes - before.bytes,
+            packets: held_memory.packets + now.packets - before.packets,
+            bytes: held_memory.bytes + now.bytes - before.bytes,
         });
     }
 }

@@ -95,14 +95,17 @@ tcp = { congestion = CONTROL }
 
     #[test]
     fn another_programs_name_is_the_same_scenario() {
-        let own = load("\"fq-codel\"", "\"cubic\"", &[]).unwrap();
+        let canonical = load("\"fq-codel\"", "\"cubic\"", &[]).unwrap();
         for (queue, control) in [("\"fq_codel\"", "\"TcpCubic\""), ("\"FqCoDelQueueDisc\"", "\"cubic\"")] {
-            let made = load(queue, control, &[]).unwrap();
-            assert_eq!((&made.digest, &made.document), (&own.digest, &own.document));
+            let loaded = load(queue, control, &[]).unwrap();
+            assert_eq!(
+                (&loaded.digest, &loaded.document),
+                (&canonical.digest, &canonical.document)
+            );
             assert!(
-                made.toml.contains("fq-codel") && !made.toml.contains(queue),
+                loaded.toml.contains("fq-codel") && !loaded.toml.contains(queue),
                 "{}",
-                made.toml
+                loaded.toml
             );
         }
         let set = load(
@@ -110,7 +113,7 @@ tcp = { congestion = CONTROL }
             "\"reno\"",
             &["topology.queue=fq_codel", "flows.a.tcp.congestion=TcpCubic"],
         );
-        assert_eq!(set.unwrap().digest, own.digest);
+        assert_eq!(set.unwrap().digest, canonical.digest);
         let kind = load(
             "{ kind = \"droptail\" }",
             "\"cubic\"",
@@ -134,10 +137,10 @@ tcp = { congestion = CONTROL }
 
     #[test]
     fn a_name_of_two_is_answered_with_both() {
-        let said = load("\"RED/RIO\"", "\"reno\"", &[]).unwrap_err();
+        let refusal = load("\"RED/RIO\"", "\"reno\"", &[]).unwrap_err();
         assert!(
-            said.contains("may be rio or mred") && said.contains("write \"rio\" ("),
-            "{said}"
+            refusal.contains("may be rio or mred") && refusal.contains("write \"rio\" ("),
+            "{refusal}"
         );
     }
 
@@ -155,13 +158,13 @@ tcp = { congestion = CONTROL }
     fn other_names_are_not_our_own() {
         let catalogue = &Library::standard().catalogue;
         for f in catalogue.families() {
-            for (a, m) in &f.aliases {
-                assert!(f.models.iter().all(|m| m.name != a.name), "{}", a.name);
+            for (alias, model) in &f.aliases {
+                assert!(f.models.iter().all(|model| model.name != alias.name), "{}", alias.name);
                 assert!(
                     catalogue
-                        .meant(f.name, a.name)
+                        .meant(f.name, alias.name)
                         .iter()
-                        .any(|found| std::ptr::eq(*found, *m))
+                        .any(|found| std::ptr::eq(*found, *model))
                 );
             }
         }

@@ -34,7 +34,7 @@ pub fn model(m: &Model) -> Value {
         .iter()
         .map(|p| json!({ "name": p.name, "unit": p.unit, "doc": p.doc, "per": p.per }))
         .collect();
-    let mut data = json!({
+    let mut described_model = json!({
         "name": m.name,
         "family": m.family,
         "title": m.title,
@@ -46,14 +46,14 @@ pub fn model(m: &Model) -> Value {
         "profiles": m.profiles().iter().map(profile).collect::<Vec<_>>(),
     });
     if m.family == "queue" {
-        data["marks"] = json!(marks(m));
+        described_model["marks"] = json!(marks(m));
         for (name, value) in linux::of_queue(m.name) {
-            data[name] = value;
+            described_model[name] = value;
         }
     } else if m.family == classes::FAMILY {
-        data["linux"] = linux::described(&classes::LINUX);
+        described_model["linux"] = linux::described(&classes::LINUX);
     }
-    data
+    described_model
 }
 
 /// The values that a parameter takes. `list` is null if a list is not allowed, and `any` if it may have any length.
@@ -101,24 +101,24 @@ pub fn list() -> Value {
 
 /// The tables of results and the titles of their columns.
 pub fn tables() -> Value {
-    let column = |c: Called| {
+    let column = |called: Called| {
         json!({
-            "name": c.name,
-            "unit": c.unit,
-            "quantity": c.quantity,
-            "title": c.title,
-            "short": c.short,
-            "share": c.share,
-            "better": c.better.map(|b| match b {
+            "name": called.name,
+            "unit": called.unit,
+            "quantity": called.quantity,
+            "title": called.title,
+            "short": called.short,
+            "share": called.share,
+            "better": called.better.map(|b| match b {
                 Better::More => "more",
                 Better::Less => "less",
             }),
-            "key": c.key,
-            "shown": c.shown.map(|s| match s {
+            "key": called.key,
+            "shown": called.shown.map(|s| match s {
                 Shown::OnPages => "on pages",
                 Shown::Everywhere => "everywhere",
             }),
-            "drawn": c.drawn,
+            "drawn": called.drawn,
         })
     };
     let table = |t: &TableRow| {
@@ -147,9 +147,12 @@ fn find(name: &str) -> Result<Meaning, String> {
     if !models.is_empty() {
         return Ok(Meaning::Models(models));
     }
-    let of = |m: &'static Model| m.profiles().iter().map(move |p| (m, p));
-    let mut profiles: Vec<(&Model, &Profile)> =
-        catalogue().all().flat_map(of).filter(|(_, p)| p.name == name).collect();
+    let profiles_of = |m: &'static Model| m.profiles().iter().map(move |p| (m, p));
+    let mut profiles: Vec<(&Model, &Profile)> = catalogue()
+        .all()
+        .flat_map(profiles_of)
+        .filter(|(_, p)| p.name == name)
+        .collect();
     profiles.dedup_by(|a, b| std::ptr::eq(a.1, b.1));
     if !profiles.is_empty() {
         return Ok(Meaning::Profiles(profiles));
@@ -158,7 +161,7 @@ fn find(name: &str) -> Result<Meaning, String> {
         return Err(absent);
     }
     let families = catalogue().families().iter().map(|f| f.name);
-    let named = catalogue().all().flat_map(of).map(|(_, p)| p.name);
+    let named = catalogue().all().flat_map(profiles_of).map(|(_, p)| p.name);
     let hint = match nearest(name, catalogue().all().map(|m| m.name).chain(families).chain(named)) {
         Some(near) => format!("did you mean \"{near}\"?"),
         None => "`tailback describe` alone lists all".to_string(),

@@ -145,14 +145,14 @@ impl Node {
                 format!("[{}{}]", shown.join(", "), if list.len() > 4 { ", ..." } else { "" })
             }
             Tree::Table(entries) => {
-                let shown: Vec<String> = entries
+                let shown_entries: Vec<String> = entries
                     .iter()
                     .take(4)
                     .map(|e| format!("{} = {}", e.key, e.node.show()))
                     .collect();
                 format!(
                     "{{ {}{} }}",
-                    shown.join(", "),
+                    shown_entries.join(", "),
                     if entries.len() > 4 { ", ..." } else { "" }
                 )
             }
@@ -250,7 +250,7 @@ impl Document {
 /// The message of the TOML parser, with a remedy.
 fn syntax_problem(text: &str, message: &str, span: Option<std::ops::Range<usize>>) -> Problem {
     let span = span.unwrap_or(text.len()..text.len());
-    let at = At::Text(span.start, span.end);
+    let place = At::Text(span.start, span.end);
     let shown = text.get(span.start..span.end).unwrap_or("");
     if message.contains("duplicate key") {
         let key = shown.trim().to_string();
@@ -259,7 +259,7 @@ fn syntax_problem(text: &str, message: &str, span: Option<std::ops::Range<usize>
         } else {
             format!("the name \"{key}\" is given twice")
         };
-        return Problem::new("duplicate", at, &key, problem, "rename or remove one of the two");
+        return Problem::new("duplicate", place, &key, problem, "rename or remove one of the two");
     }
     let at_end = span.start >= text.trim_end().len();
     let remedy = if at_end {
@@ -271,7 +271,7 @@ fn syntax_problem(text: &str, message: &str, span: Option<std::ops::Range<usize>
     } else {
         "write key = value, with texts in quotes, and tables as [link.NAME] on a line of their own"
     };
-    Problem::new("syntax", at, "", format!("this is not TOML: {message}"), remedy)
+    Problem::new("syntax", place, "", format!("this is not TOML: {message}"), remedy)
 }
 
 fn table_of(table: &DeTable) -> Tree {
@@ -315,7 +315,7 @@ fn node_of(value: &DeValue, span: std::ops::Range<usize>) -> Node {
 /// A value on its own, as in `--set path=value`: TOML if it is TOML, otherwise the bare word as a text.
 pub fn value_from_argument(text: &str, argument: usize) -> Node {
     let as_toml = format!("x = {}", text.trim());
-    let at = At::Argument(argument);
+    let place = At::Argument(argument);
     if let Ok(table) = DeTable::parse(&as_toml) {
         let mut entries = table.get_ref().iter();
         if let (Some((key, value)), None) = (entries.next(), entries.next())
@@ -323,11 +323,11 @@ pub fn value_from_argument(text: &str, argument: usize) -> Node {
             && !matches!(value.get_ref(), DeValue::Datetime(_))
         {
             let mut node = node_of(value.get_ref(), value.span());
-            move_to(&mut node, &at);
+            move_to(&mut node, &place);
             return node;
         }
     }
-    from_raw(Raw::from_word(text), &at)
+    from_raw(Raw::from_word(text), &place)
 }
 
 fn from_raw(raw: Raw, at: &At) -> Node {
@@ -407,9 +407,9 @@ impl<'de> Visitor<'de> for JsonVisitor {
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
         let mut entries: Vec<Entry> = vec![];
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen_keys = std::collections::BTreeSet::new();
         while let Some((key, Json(node))) = map.next_entry::<String, Json>()? {
-            if !seen.insert(key.clone()) {
+            if !seen_keys.insert(key.clone()) {
                 return Err(A::Error::custom(format!("the name \"{key}\" is given twice")));
             }
             if let Some(node) = node {

@@ -224,14 +224,14 @@ fn render_place(f: &mut fmt::Formatter, file: &str, p: &Problem) -> Result<Strin
     if !p.key.is_empty() {
         place.push_str(&format!(", {}", clean(&p.key)));
     }
-    let number = p.place.line.map(|l| l.to_string()).unwrap_or_default();
-    let gutter = " ".repeat(number.len() + 1);
+    let line_number = p.place.line.map(|l| l.to_string()).unwrap_or_default();
+    let gutter = " ".repeat(line_number.len() + 1);
     write!(f, "\n{gutter}--> {place}")?;
     if p.place.line.is_some() {
         let (from, width) = p.place.caret;
         write!(
             f,
-            "\n{gutter} |\n {number} | {}\n{gutter} | {}{}",
+            "\n{gutter} |\n {line_number} | {}\n{gutter} | {}{}",
             p.place.source,
             " ".repeat(from),
             "^".repeat(width)
@@ -257,7 +257,7 @@ fn place(text: &str, start: usize, end: usize) -> TextPlace {
     }
     let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
     let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
-    let number = text[..line_start].bytes().filter(|b| *b == b'\n').count() + 1;
+    let line_number = text[..line_start].bytes().filter(|b| *b == b'\n').count() + 1;
     let column = text[line_start..start].chars().count();
     let mut end = end.clamp(start, line_end);
     while !text.is_char_boundary(end) {
@@ -270,7 +270,7 @@ fn place(text: &str, start: usize, end: usize) -> TextPlace {
     } else {
         0
     };
-    let mut shown: String = text[line_start..line_end]
+    let mut shown_line: String = text[line_start..line_end]
         .chars()
         .skip(window_start)
         .take(WIDTH)
@@ -280,20 +280,20 @@ fn place(text: &str, start: usize, end: usize) -> TextPlace {
         .skip(window_start)
         .nth(WIDTH)
         .is_some();
-    shown = clean(shown.trim_end());
+    shown_line = clean(shown_line.trim_end());
     let mut caret = column - window_start;
     if window_start > 0 {
-        shown.insert_str(0, "... ");
+        shown_line.insert_str(0, "... ");
         caret += 4;
     }
     let room = (WIDTH + 4).saturating_sub(caret).max(1);
     if cut_after {
-        shown.push_str(" ...");
+        shown_line.push_str(" ...");
     }
     TextPlace {
-        line: Some(number),
+        line: Some(line_number),
         column: Some(column + 1),
-        source: shown,
+        source: shown_line,
         caret: (caret, width.min(room)),
         argument: None,
     }

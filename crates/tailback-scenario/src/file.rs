@@ -121,13 +121,13 @@ mod tests {
     #[test]
     fn of_a_folder_a_scenario_is_proposed_and_nothing_else() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-        let said = super::super::load_file(root, &[]).unwrap_err().to_string();
-        assert!(said.contains("there is none in this folder"), "{said}");
+        let message = super::super::load_file(root, &[]).unwrap_err().to_string();
+        assert!(message.contains("there is none in this folder"), "{message}");
         let examples = root.join("../../python/tailback/examples");
-        let said = super::super::load_file(examples, &[]).unwrap_err().to_string();
+        let message = super::super::load_file(examples, &[]).unwrap_err().to_string();
         assert!(
-            said.contains("examples/bufferbloat-codel.toml, ") && said.contains("examples/web.toml"),
-            "{said}"
+            message.contains("examples/bufferbloat-codel.toml, ") && message.contains("examples/web.toml"),
+            "{message}"
         );
     }
 }

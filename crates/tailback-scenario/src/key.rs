@@ -50,14 +50,14 @@ mod tests {
     fn digits_are_read_back_and_keep_their_order() {
         let mut keys: Vec<Key> = (0..100u8).map(|n| Key::of([n])).collect();
         keys.push(Key::default());
-        let mut texts: Vec<String> = keys.iter().map(Key::to_string).collect();
+        let mut sorted_keys: Vec<String> = keys.iter().map(Key::to_string).collect();
         assert_eq!(
             keys.iter().map(|k| Key::parse(&k.to_string())).collect::<Vec<_>>(),
             keys.iter().copied().map(Some).collect::<Vec<_>>()
         );
         keys.sort();
-        texts.sort();
-        assert_eq!(keys.iter().map(Key::to_string).collect::<Vec<_>>(), texts);
+        sorted_keys.sort();
+        assert_eq!(keys.iter().map(Key::to_string).collect::<Vec<_>>(), sorted_keys);
         let bad = [
             "",
             "1",

@@ -205,7 +205,7 @@ fn load(mut document: Document, overrides: &[String], library: &Library) -> Resu
     overrides::apply(&mut document, overrides)?;
     let sealed = read::named_file::seal(&mut document, library);
     let renamed = aliases::canonical(&mut document.root, &library.catalogue);
-    let named = outside::queues_of_files(&mut document.root, &library.catalogue);
+    let has_outside = outside::queues_of_files(&mut document.root, &library.catalogue);
     let read::Read {
         spec,
         warnings,
@@ -213,7 +213,7 @@ fn load(mut document: Document, overrides: &[String], library: &Library) -> Resu
         loads,
     } = read::read(&document, library)?;
     let json = canonical::to_json(&document.root);
-    let toml = if document.text.is_empty() || !overrides.is_empty() || renamed || sealed || named {
+    let toml = if document.text.is_empty() || !overrides.is_empty() || renamed || sealed || has_outside {
         canonical::to_toml(&document.root)
     } else {
         document.text.clone()

@@ -55,7 +55,7 @@ fn word(w: &Word) -> Json {
         Unsaid::Needed => ("needed", ""),
         Unsaid::Told => ("told", ""),
     };
-    let value = match w.value {
+    let unit = match w.value {
         Value::Packets => "packets",
         Value::Size => "size",
         Value::Bytes => "bytes",
@@ -86,7 +86,7 @@ fn word(w: &Word) -> Json {
         "word": w.word,
         "parameter": w.parameter,
         "also": w.also,
-        "value": value,
+        "value": unit,
         "words": words,
         "times": times,
         "unsaid": unsaid,

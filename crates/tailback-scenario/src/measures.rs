@@ -50,14 +50,14 @@ pub struct Trips {
 
 impl Trips {
     pub fn of(trips: impl Iterator<Item = Duration>, packet: Option<u64>) -> Option<Trips> {
-        let each = trips.map(|d| Trips {
+        let bounds = trips.map(|d| Trips {
             least: d,
             most: d,
             sum: u128::from(d.0),
             number: 1,
             packet: packet.unwrap_or(0),
         });
-        each.reduce(Trips::with)
+        bounds.reduce(Trips::with)
     }
 
     pub fn with(self, other: Trips) -> Trips {
@@ -154,24 +154,27 @@ impl Measures {
 
     /// A rate as a share of a line's.
     fn share(&self, path: &str, owner: &Owner, x: f64, name: &str) -> Result<(String, String), Refusal> {
-        let own = match owner {
+        let own_direction = match owner {
             Owner::Line { name, reverse } if !is_key(path, &[link::RATE.name, link::REVERSE_RATE.name]) => {
                 direction(name, *reverse)
             }
             _ => String::new(),
         };
         let first = self.rates.keys().next().map_or("NAME", String::as_str);
-        let line = match (name, own.as_str()) {
+        let direction_name = match (name, own_direction.as_str()) {
             ("", "") => {
                 let problem = "the share does not name the link whose rate it refers to";
                 return Err(Refusal::new(problem, format!("write \"95 % of {first}\"")));
             }
-            ("", own) => own,
+            ("", own_direction) => own_direction,
             (name, _) => name,
         };
-        let Some(rate) = self.rates.get(line) else {
+        let Some(rate) = self.rates.get(direction_name) else {
             let names: Vec<&str> = self.rates.keys().map(String::as_str).take(12).collect();
-            let problem = format!("the rate of \"{}\" is not known", super::error::shorten(line, 60));
+            let problem = format!(
+                "the rate of \"{}\" is not known",
+                super::error::shorten(direction_name, 60)
+            );
             let remedy = match names[..] {
                 [] => "give a link's rate with a unit, such as \"10Mbps\"".to_string(),
                 _ => format!("name a link with a rate of its own: {}", names.join(", ")),
@@ -183,7 +186,7 @@ impl Measures {
             let problem = format!("{} % of {rate} is not a rate", x * 100.0);
             return Err(Refusal::new(problem, "give a share above 0 %"));
         }
-        let because = format!("{} % of {rate}{}", short(x * 100.0), self.at_the_start(line));
+        let because = format!("{} % of {rate}{}", short(x * 100.0), self.at_the_start(direction_name));
         Ok((BitRate(bits as u64).to_string(), because))
     }
 
@@ -199,13 +202,13 @@ impl Measures {
             let problem = "the round trips are computed from this time";
             return Err(Refusal::new(problem, "write it with a unit of time, such as \"20ms\""));
         }
-        let (rtt, said) = self.trip(owner)?;
+        let (rtt, reason) = self.trip(owner)?;
         let ns = libm::round(x * rtt.0 as f64);
         if !(0.0..9e18).contains(&ns) {
             let problem = format!("{} round trips of {rtt} do not make a time", short(x));
             return Err(Refusal::new(problem, "give a number of round trips of 0 or more"));
         }
-        let because = format!("{} x {rtt}{said}", short(x));
+        let because = format!("{} x {rtt}{reason}", short(x));
         Ok((Duration(ns as u64).to_string(), because))
     }
 
@@ -214,17 +217,21 @@ impl Measures {
             let problem = "a product of rate and round trip needs a link, but this value does not belong to one";
             return Err(Refusal::new(problem, "write it with packets, B, KB or KiB"));
         };
-        let line = direction(name, *reverse);
-        let Some(rate) = self.rates.get(&line) else {
+        let direction_name = direction(name, *reverse);
+        let Some(rate) = self.rates.get(&direction_name) else {
             return Err(unread());
         };
-        let (rtt, said) = self.trip(owner)?;
+        let (rtt, reason) = self.trip(owner)?;
         let bytes = x * rate.times(rtt);
         if !(0.0..=9e15).contains(&bytes) {
             let problem = format!("{} products of {rate} and {rtt} do not make a size", short(x));
             return Err(Refusal::new(problem, "give a number of products above 0"));
         }
-        let because = format!("{} x {rate} x {rtt}{said}{}", short(x), self.at_the_start(&line));
+        let because = format!(
+            "{} x {rate} x {rtt}{reason}{}",
+            short(x),
+            self.at_the_start(&direction_name)
+        );
         if in_bytes || matches!(kind, Kind::Bytes { .. }) {
             return Ok((format!("{}B", whole_above(bytes)), because));
         }

@@ -54,13 +54,14 @@ fn put(node: &mut Node, key: &str) -> bool {
 pub fn refused(at: At, path: &str, class: Option<&str>) -> Problem {
     let name = class.map_or("a Python class".to_string(), |c| format!("the Python class {c}"));
     let port = path.strip_prefix("link.").map(|of_link| {
-        let mut at = of_link;
+        let mut inner = of_link;
         // The queues of shapers around it.
-        while let Some(outer) = at.strip_suffix(".queue") {
-            at = outer;
+        while let Some(outer) = inner.strip_suffix(".queue") {
+            inner = outer;
         }
-        at.strip_suffix(".reverse_queue")
-            .map_or(at.to_string(), |name| format!("{name}.reverse"))
+        inner
+            .strip_suffix(".reverse_queue")
+            .map_or(inner.to_string(), |name| format!("{name}.reverse"))
     });
     let port = port.unwrap_or("PORT".to_string());
     let remedy = format!(

@@ -31,9 +31,9 @@ pub fn apply(document: &mut Document, arguments: &[String]) -> Result<(), Scenar
 }
 
 fn apply_one(document: &mut Document, argument: &str, index: usize) -> Result<(), Box<Problem>> {
-    let at = At::Argument(index);
+    let place = At::Argument(index);
     let fail = |key: &str, problem: String, remedy: String| {
-        Box::new(Problem::new("override", at.clone(), key, problem, remedy))
+        Box::new(Problem::new("override", place.clone(), key, problem, remedy))
     };
     let Some((path, text)) = argument.split_once('=') else {
         return Err(fail(
@@ -114,7 +114,7 @@ fn apply_one(document: &mut Document, argument: &str, index: usize) -> Result<()
         return Err(Box::new(fail(path.trim(), problem, remedy).nearest(near.as_deref())));
     }
     let value = value_from_argument(text, index);
-    set(&mut document.root, &keys, value, &at).map_err(|depth| {
+    set(&mut document.root, &keys, value, &place).map_err(|depth| {
         let whole = keys[..depth].join(".");
         fail(
             path.trim(),
@@ -128,7 +128,7 @@ fn apply_one(document: &mut Document, argument: &str, index: usize) -> Result<()
 fn set(root: &mut Node, keys: &[&str], value: Node, at: &At) -> Result<(), usize> {
     let mut node = root;
     for (depth, key) in keys.iter().enumerate() {
-        let last = depth + 1 == keys.len();
+        let is_last = depth + 1 == keys.len();
         // `queue = "red"` is short for a table.
         if let Tree::Scalar(Raw::Text(name)) = &node.tree {
             let kind = Entry {
@@ -152,7 +152,7 @@ fn set(root: &mut Node, keys: &[&str], value: Node, at: &At) -> Result<(), usize
                 entries.len() - 1
             }
         };
-        if last {
+        if is_last {
             entries[i].node = value;
             return Ok(());
         }

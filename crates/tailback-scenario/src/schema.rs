@@ -71,7 +71,7 @@ fn sessions() -> Value {
     schema["required"] = json!(["kind"]);
     let kinds = catalogue().family("session");
     let names: Vec<&str> = kinds.iter().map(|m| m.name).collect();
-    let own = kinds
+    let session_params = kinds
         .iter()
         .flat_map(|m| m.params)
         .map(|p| (p.name.to_string(), param(p)));
@@ -88,7 +88,7 @@ fn sessions() -> Value {
             "kind".into(),
             json!({ "enum": names, "description": "The kind of session." }),
         );
-        for (name, value) in own.chain(transports) {
+        for (name, value) in session_params.chain(transports) {
             match properties.get_mut(&name) {
                 Some(other) => *other = json!({ "anyOf": [other.clone(), value] }),
                 None => drop(properties.insert(name, value)),
@@ -317,15 +317,15 @@ mod tests {
             assert_eq!(mapping.len(), family.models.len() + also);
             for (kind, reference) in mapping {
                 let named = reference.as_str().unwrap().strip_prefix("#/$defs/").unwrap();
-                let said = &definitions[named]["properties"]["kind"];
-                let all = said.get("enum").and_then(Value::as_array).cloned();
-                assert!(all.unwrap_or(vec![said["const"].clone()]).contains(&json!(kind)));
+                let kind_schema = &definitions[named]["properties"]["kind"];
+                let all = kind_schema.get("enum").and_then(Value::as_array).cloned();
+                assert!(all.unwrap_or(vec![kind_schema["const"].clone()]).contains(&json!(kind)));
             }
         }
-        let mut found = vec![];
-        references(&schema, &mut found);
-        assert!(found.len() > 20);
-        for reference in found {
+        let mut found_references = vec![];
+        references(&schema, &mut found_references);
+        assert!(found_references.len() > 20);
+        for reference in found_references {
             assert!(
                 definitions.contains_key(reference.strip_prefix("#/$defs/").unwrap()),
                 "{reference}"

@@ -48,15 +48,15 @@ pub fn run(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Outcome, Refusal> {
 fn drive(spec: &Spec, seed: u64, hooks: &Hooks, share: &Cell<f64>) -> Result<Outcome, Refusal> {
     let mut prepared = prepare(spec, seed, hooks)?;
     let end = Time::ZERO + spec.duration;
-    let to = hooks.until.map_or(end, |until| until.min(end));
+    let stop = hooks.until.map_or(end, |until| until.min(end));
     let at_once = hooks.ask_after.map_or(EVENTS_AT_ONCE, NonZeroU32::get);
     loop {
         let sim = &mut prepared.built.sim;
-        let over = sim.run_some(to, at_once);
+        let over = sim.run_some(stop, at_once);
         if over {
             break;
         }
-        share.set(sim.now().0 as f64 / to.0.max(1) as f64);
+        share.set(sim.now().0 as f64 / stop.0.max(1) as f64);
         hooks.go_on(share.get())?;
     }
     share.set(1.0);

@@ -70,9 +70,9 @@ mod tests {
             std::fs::write(root.join("src/deep/a.rs"), text).unwrap();
             name(&root, &[root.join("src")])
         };
-        let first = name_of("one", "fn a() {}\n");
-        assert_eq!(first, name_of("two", "fn a() {}\r\n"));
-        assert_ne!(first, name_of("one", "fn b() {}\n"));
+        let first_name = name_of("one", "fn a() {}\n");
+        assert_eq!(first_name, name_of("two", "fn a() {}\r\n"));
+        assert_ne!(first_name, name_of("one", "fn b() {}\n"));
         std::fs::remove_dir_all(&base).unwrap();
     }
 }

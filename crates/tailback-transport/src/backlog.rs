@@ -56,12 +56,12 @@ impl Backlog {
 
     /// Take the next packet. Returns its size in bytes.
     pub fn take(&mut self, most: u32) -> Option<u32> {
-        let left = self.writes.front_mut()?;
-        let n = (*left).min(u64::from(most));
-        if *left != ENDLESS {
-            *left -= n;
+        let bytes_left = self.writes.front_mut()?;
+        let n = (*bytes_left).min(u64::from(most));
+        if *bytes_left != ENDLESS {
+            *bytes_left -= n;
             self.bytes -= n;
-            if *left == 0 {
+            if *bytes_left == 0 {
                 self.writes.pop_front();
             }
         }

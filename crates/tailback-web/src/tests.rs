@@ -26,41 +26,44 @@ fn header(frame: &[u8]) -> Value {
 
 /// All answers to a message, until there is nothing to do.
 fn answers(page: &mut EnginePage, message: &Value) -> Vec<Value> {
-    let mut found = vec![];
+    let mut frames = vec![];
     if page.take(message.to_string().as_bytes()) {
-        found.push(page.answer(0.0));
+        frames.push(page.answer(0.0));
     }
     loop {
         match page.advance(1 << 12) {
             Progress::MoreToDo => {}
-            Progress::Answer => found.push(page.answer(1.0)),
+            Progress::Answer => frames.push(page.answer(1.0)),
             Progress::Nothing => break,
         }
     }
-    found.iter().filter(|f| !f.is_empty()).map(|f| header(f)).collect()
+    frames.iter().filter(|f| !f.is_empty()).map(|f| header(f)).collect()
 }
 
 #[test]
 fn a_state_is_answered_by_its_picture() {
     let mut page = EnginePage::default();
-    let found = answers(&mut page, &ask(7, &state("5Mbps", "2s")));
-    assert_eq!(found.len(), 1);
-    assert_eq!((&found[0]["do"], &found[0]["input"]), (&json!("picture"), &json!(7)));
-    let queues: Vec<&Value> = found[0]["runs"]
+    let headers = answers(&mut page, &ask(7, &state("5Mbps", "2s")));
+    assert_eq!(headers.len(), 1);
+    assert_eq!(
+        (&headers[0]["do"], &headers[0]["input"]),
+        (&json!("picture"), &json!(7))
+    );
+    let queues: Vec<&Value> = headers[0]["runs"]
         .as_array()
         .unwrap()
         .iter()
         .map(|r| &r["queue"])
         .collect();
     assert_eq!(queues, ["red", "codel"]);
-    assert!(found[0]["controls"].is_array());
+    assert!(headers[0]["controls"].is_array());
     // A worker of one side makes one of the two, and the first brings the controls.
     for side in [0, 1] {
         let mut message = ask(8, &state("5Mbps", "2s"));
         message["side"] = json!(side);
-        let found = answers(&mut page, &message);
-        assert_eq!(&found[0]["runs"][0]["queue"], queues[side]);
-        assert_eq!(found[0]["controls"].is_array(), side == 0);
+        let headers = answers(&mut page, &message);
+        assert_eq!(&headers[0]["runs"][0]["queue"], queues[side]);
+        assert_eq!(headers[0]["controls"].is_array(), side == 0);
     }
 }
 
@@ -69,8 +72,8 @@ fn a_newer_state_replaces_one_that_is_under_way() {
     let mut page = EnginePage::default();
     assert!(!page.take(ask(1, &state("5Mbps", "1000s")).to_string().as_bytes()));
     assert_eq!(page.advance(1 << 10), Progress::MoreToDo);
-    let found = answers(&mut page, &ask(2, &state("5Mbps", "1s")));
-    assert_eq!(found.iter().map(|f| &f["input"]).collect::<Vec<_>>(), [&json!(2)]);
+    let headers = answers(&mut page, &ask(2, &state("5Mbps", "1s")));
+    assert_eq!(headers.iter().map(|f| &f["input"]).collect::<Vec<_>>(), [&json!(2)]);
 }
 
 #[test]
@@ -81,8 +84,8 @@ fn an_instant_is_answered_before_the_run_that_has_all_of_them() {
     assert!(!page.take(watch.to_string().as_bytes()));
     assert_eq!(page.advance(1), Progress::MoreToDo);
     let at = |at: f64| json!({"do": "packets", "state": state, "side": 0, "at": at});
-    let found = answers(&mut page, &at(1.0));
-    assert_eq!((&found[0]["do"], &found[0]["at"]), (&json!("packets"), &json!(1.0)));
+    let headers = answers(&mut page, &at(1.0));
+    assert_eq!((&headers[0]["do"], &headers[0]["at"]), (&json!("packets"), &json!(1.0)));
     // The run ahead went on meanwhile: any other instant is at hand.
     assert!(page.take(at(3.9).to_string().as_bytes()));
     assert_eq!(header(&page.answer(0.0))["at"], json!(3.9));
@@ -91,7 +94,7 @@ fn an_instant_is_answered_before_the_run_that_has_all_of_them() {
 #[test]
 fn what_cannot_be_done_is_said_before_anything_is_run() {
     let mut page = EnginePage::default();
-    for (given, said) in [
+    for (given, message) in [
         (state("400Gbps", "3600s"), "a page runs at most"),
         (state("fast", "2s"), "is not a rate"),
         (json!({"document": 3}), "a state is an object"),
@@ -100,7 +103,7 @@ fn what_cannot_be_done_is_said_before_anything_is_run() {
         let refused = header(&page.answer(0.0));
         assert_eq!((&refused["do"], &refused["input"]), (&json!("refused"), &json!(3)));
         let text = refused["text"].as_str().unwrap();
-        assert!(text.contains(said), "{text}");
+        assert!(text.contains(message), "{text}");
     }
     for nonsense in ["", "[]", "{}", r#"{"do": "fly"}"#, r#"{"do": "packets"}"#] {
         assert!(page.take(nonsense.as_bytes()), "{nonsense}");

@@ -56,7 +56,7 @@ def queue(given: Mapping[str, Any], rate_bps: float, marking: bool) -> Queue:
 
 
 def _around(given: Mapping[str, Any], rate_bps: float, marking: bool) -> Queue:
-    """The discipline below the class that represents a scenario's `htb`."""
+    """The kernel's queue for a scenario's `htb`: a class of `htb`, and the discipline below this class."""
     inner_queue = given.get("queue", "droptail")
     inner_queue = {"kind": inner_queue} if isinstance(inner_queue, str) else inner_queue
     overhead, mpu = (_core.parse_bytes(str(given.get(key, "0B"))) for key in ("overhead", "mpu"))

@@ -460,7 +460,7 @@ def parking_lot(
 
 @checked
 def star(hosts: int, *, rate: str, delay: str, queue: QueueGiven, **params: Any) -> Network:
-    """One switch, `hub`, and hosts `host1` ..; other parameters as in `tailback describe star`.
+    """One switch, `hub`, linked to hosts `host1`, ...; other parameters as in `tailback describe star`.
 
     >>> net = tb.star(4, rate="1Gbps", delay="10us", queue="droptail").flows("bulk", "host1", "host2")
     >>> net.run(duration="10ms").groups["group"].tolist()
@@ -473,7 +473,7 @@ def star(hosts: int, *, rate: str, delay: str, queue: QueueGiven, **params: Any)
 def leaf_spine(
     leaves: int, spines: int, hosts: int, *, rate: str, delay: str, queue: QueueGiven, **params: Any
 ) -> Network:
-    """Switches `leaf1` .. and `spine1` .., and `hosts` hosts at each leaf; other parameters as in
+    """Switches `leaf1`, ... and `spine1`, ..., and `hosts` hosts at each leaf; other parameters as in
     `tailback describe leaf-spine`.
 
     >>> net = tb.leaf_spine(2, 2, 4, rate="10Gbps", delay="1us", queue=tb.queue("droptail", buffer="100 packets"))

@@ -56,10 +56,8 @@ def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], column
     if contradiction is not None:
         raise StudyError(f"{file}, [{place}]: {contradiction}")
     if wrong := [m for m, n in runs_table.first_seeds.items() if not 2 <= n <= runs_table.seeds.get(m, 0)]:
-        raise StudyError(
-            f"{file}, [{place}]: first_seeds.{wrong[0]} = {runs_table.first_seeds[wrong[0]]}; an interval takes at "
-            f"least 2 seeds, and there are {runs_table.seeds.get(wrong[0], 0)}"
-        )
+        remedy = _first_seeds_remedy(runs_table.seeds.get(wrong[0], 0))
+        raise StudyError(f"{file}, [{place}]: first_seeds.{wrong[0]} = {runs_table.first_seeds[wrong[0]]}; {remedy}")
     cost: dict[str, float] = dict.fromkeys(MODES, 0.0)
     if isinstance(runs_table.cost_s, dict):
         cost |= {str(m): x for m, x in runs_table.cost_s.items()}
@@ -168,3 +166,10 @@ def _rate(text: str) -> float:
     from tailback import _core
 
     return float(_core.parse_rate(text))
+
+
+def _first_seeds_remedy(seeds: int) -> str:
+    """What to do about a wrong `first_seeds` of a mode with this number of seeds."""
+    if seeds < 2:
+        return f"leave it out, because an interval needs at least 2 seeds, and the number of seeds is {seeds}"
+    return f"give at least 2, which an interval needs, and at most {seeds}, the number of seeds"

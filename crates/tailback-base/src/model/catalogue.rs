@@ -49,15 +49,15 @@ impl Family {
 
     /// The models by title. A family without groups has one group with an empty title.
     pub fn by_group(&self) -> Vec<(&'static str, &[&'static Model])> {
-        let mut rest = &self.models[..];
+        let mut ungrouped = &self.models[..];
         let mut groups = vec![];
         for &(title, count) in &self.groups {
-            let (these, others) = rest.split_at(count);
+            let (these, others) = ungrouped.split_at(count);
             groups.push((title, these));
-            rest = others;
+            ungrouped = others;
         }
-        if !rest.is_empty() {
-            groups.push((if groups.is_empty() { "" } else { "Others" }, rest));
+        if !ungrouped.is_empty() {
+            groups.push((if groups.is_empty() { "" } else { "Others" }, ungrouped));
         }
         groups
     }

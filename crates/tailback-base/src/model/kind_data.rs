@@ -42,18 +42,18 @@ impl Kind {
             family: None,
         };
         let bound = |x: f64| (x.abs() < NO_BOUND).then_some(x);
-        let number = |of, min, max| KindData {
+        let numeric_kind = |of, min, max| KindData {
             least: bound(min),
             most: bound(max),
             ..plain(of)
         };
         match *self {
             Kind::Bool => plain("flag"),
-            Kind::Count { min, max } => number("count", min as f64, max as f64),
-            Kind::Real { min, max } => number("number", min, max),
-            Kind::Time { min, max } => number("time", min, max),
-            Kind::Rate { min, max } => number("rate", min, max),
-            Kind::Bytes { min, max } => number("bytes", min as f64, max as f64),
+            Kind::Count { min, max } => numeric_kind("count", min as f64, max as f64),
+            Kind::Real { min, max } => numeric_kind("number", min, max),
+            Kind::Time { min, max } => numeric_kind("time", min, max),
+            Kind::Rate { min, max } => numeric_kind("rate", min, max),
+            Kind::Bytes { min, max } => numeric_kind("bytes", min as f64, max as f64),
             Kind::Size => plain("size"),
             Kind::Level => plain("level"),
             Kind::CodePoint => plain("code-point"),

@@ -169,23 +169,26 @@ mod tests {
     #[test]
     fn given_values_win_over_the_profile_and_it_over_what_it_builds_on() {
         let toy = || Settings::defaults(&TOY);
-        let of = |s: Settings, own: &[NamedValues]| {
+        let target_and_period = |s: Settings, own: &[NamedValues]| {
             let s = s.with_profile(own).unwrap();
             assert_eq!(s.with_profile(own).unwrap(), s);
             (s.time("target").seconds(), s.time("period").seconds())
         };
-        assert_eq!(of(toy(), &[]), (0.005, 0.1));
-        assert_eq!(of(toy().with("profile", "simulator"), &[]), (0.03, 1.0));
+        assert_eq!(target_and_period(toy(), &[]), (0.005, 0.1));
+        assert_eq!(target_and_period(toy().with("profile", "simulator"), &[]), (0.03, 1.0));
         assert_eq!(
-            of(toy().with("profile", "simulator").with("target", "1ms"), &[]),
+            target_and_period(toy().with("profile", "simulator").with("target", "1ms"), &[]),
             (0.001, 1.0)
         );
-        let own = [NamedValues::from_text(
+        let own_profiles = [NamedValues::from_text(
             "own",
             &[("profile", "simulator"), ("period", "2s")],
         )];
-        assert_eq!(of(toy().with("profile", "own"), &own), (0.03, 2.0));
-        let laid = toy().with("profile", "own").with_profile(&own).unwrap();
+        assert_eq!(
+            target_and_period(toy().with("profile", "own"), &own_profiles),
+            (0.03, 2.0)
+        );
+        let laid = toy().with("profile", "own").with_profile(&own_profiles).unwrap();
         assert_eq!(laid.with_profile(&[]).unwrap(), laid, "without the own ones at hand");
         assert_eq!(
             toy().with_profile(&[]).unwrap().time("target"),
@@ -202,12 +205,12 @@ mod tests {
                 .unwrap_err()
         };
         assert!(refused("studdy", &[]).remedy.contains("did you mean \"study\""));
-        let own = [
+        let own_profiles = [
             NamedValues::from_text("loop", &[("profile", "pool")]),
             NamedValues::from_text("pool", &[("profile", "loop")]),
             NamedValues::from_text("bad", &[("target", "1h")]),
         ];
-        assert!(refused("loop", &own).problem.contains("builds on itself"));
-        assert!(refused("bad", &own).problem.contains("\"bad\", target"));
+        assert!(refused("loop", &own_profiles).problem.contains("builds on itself"));
+        assert!(refused("bad", &own_profiles).problem.contains("\"bad\", target"));
     }
 }

@@ -27,16 +27,16 @@ const DEEPEST: usize = 16;
 impl Raw {
     /// The value as the user would recognise it; long values are cut.
     pub fn show(&self) -> String {
-        let whole = match self {
+        let written = match self {
             Raw::Bool(b) => b.to_string(),
             Raw::Int(i) => i.to_string(),
             Raw::Real(x) => x.to_string(),
             Raw::Text(t) => format!("\"{t}\""),
             Raw::List(l) => format!("[{}]", l.iter().map(Raw::show).collect::<Vec<_>>().join(", ")),
         };
-        match whole.char_indices().nth(MOST_SHOWN) {
-            Some((i, _)) => format!("{}...", &whole[..i]),
-            None => whole,
+        match written.char_indices().nth(MOST_SHOWN) {
+            Some((i, _)) => format!("{}...", &written[..i]),
+            None => written,
         }
     }
 

@@ -111,13 +111,13 @@ impl Client {
     }
 
     fn set_depths(&mut self) {
-        let least = match (self.srtt, self.profile.floor) {
+        let least_depth = match (self.srtt, self.profile.floor) {
             (Some(_), false) => 0,
             _ => self.profile.min_depth,
         };
         let srtt = self.srtt.unwrap_or(Duration::ZERO);
         for (rate, bucket) in [&mut self.meter.committed, &mut self.meter.peak] {
-            bucket.set_depth(*rate, srtt, least);
+            bucket.set_depth(*rate, srtt, least_depth);
         }
     }
 
@@ -128,7 +128,7 @@ impl Client {
         };
         member.policed &= state.slow_start;
         member.state = Some(state);
-        let first = self.srtt.is_none();
+        let is_first = self.srtt.is_none();
         let states = self.members.values().filter_map(|m| m.state);
         let largest = states.map(|s| s.srtt).max();
         if largest == self.srtt {
@@ -137,7 +137,7 @@ impl Client {
         self.srtt = largest;
         self.meter.fill(now);
         self.set_depths();
-        if first {
+        if is_first {
             self.meter.committed.1.fill_up();
             self.meter.peak.1.fill_up();
         }

@@ -91,16 +91,16 @@ impl<P: Packet> Hold<P> {
         let Some(line) = self.waiting.get_mut(&client) else {
             return;
         };
-        let mut left = VecDeque::with_capacity(line.packets.len());
+        let mut still_held = VecDeque::with_capacity(line.packets.len());
         for p in line.packets.drain(..) {
-            let free = left.is_empty() && c.is_within_peak(p.bytes(), now);
+            let free = still_held.is_empty() && c.is_within_peak(p.bytes(), now);
             if free || !c.in_slow_start(p.flow()) {
                 send(c, p);
             } else {
-                left.push_back(p);
+                still_held.push_back(p);
             }
         }
-        line.packets = left;
+        line.packets = still_held;
         match line.packets.front() {
             Some(head) => line.due = now + c.wait(head.bytes(), now),
             None => {

@@ -110,12 +110,12 @@ mod tests {
         }
         s.acknowledgement(stamps(50, 5), Time(80 * MS));
         s.data(stamps(90, 50), Time(100 * MS));
-        let first = s.round_trip();
-        assert_eq!(first, Some(Duration(100 * MS)));
+        let first_rtt = s.round_trip();
+        assert_eq!(first_rtt, Some(Duration(100 * MS)));
         s.acknowledgement(stamps(51, 5), Time(200 * MS));
         s.acknowledgement(stamps(52, 1), Time(300 * MS));
         s.data(stamps(91, 50), Time(500 * MS));
-        assert_eq!(s.round_trip(), first);
+        assert_eq!(s.round_trip(), first_rtt);
         // Stamps that were never echoed are removed at the first later echo.
         (100..200).for_each(|v| s.data(stamps(v, 50), Time(v * MS)));
         s.acknowledgement(stamps(60, 199), Time(600 * MS));

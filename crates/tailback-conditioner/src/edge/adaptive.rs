@@ -176,24 +176,28 @@ mod tests {
 
     #[test]
     fn it_changes_at_the_threshold_and_back_below_four_fifths() {
-        let mut a = Adaptive::new(40, MEMORY, Stream::new(1, "adaptive"));
-        assert_eq!(second(&mut a, 0..39, 0), Keeping::PerFlow);
-        assert_eq!(second(&mut a, 0..40, 1), Keeping::Stateless);
-        assert_eq!(second(&mut a, 0..36, 2), Keeping::Stateless, "more than four fifths");
-        assert_eq!(second(&mut a, 0..28, 3), Keeping::PerFlow);
+        let mut adaptive = Adaptive::new(40, MEMORY, Stream::new(1, "adaptive"));
+        assert_eq!(second(&mut adaptive, 0..39, 0), Keeping::PerFlow);
+        assert_eq!(second(&mut adaptive, 0..40, 1), Keeping::Stateless);
+        assert_eq!(
+            second(&mut adaptive, 0..36, 2),
+            Keeping::Stateless,
+            "more than four fifths"
+        );
+        assert_eq!(second(&mut adaptive, 0..28, 3), Keeping::PerFlow);
         // The table is empty after the change, so earlier flows do not count.
-        assert_eq!(second(&mut a, 100..110, 4), Keeping::PerFlow);
-        assert_eq!(a.counted(), 10.0);
+        assert_eq!(second(&mut adaptive, 100..110, 4), Keeping::PerFlow);
+        assert_eq!(adaptive.counted(), 10.0);
     }
 
     #[test]
     fn a_flow_counts_in_the_table_until_its_silence_is_too_long() {
-        let mut a = Adaptive::new(40, MEMORY, Stream::new(1, "adaptive"));
-        second(&mut a, 0..30, 0);
-        second(&mut a, 30..35, 4);
-        assert_eq!(a.counted(), 35.0);
-        second(&mut a, 30..36, 5);
-        assert_eq!(a.counted(), 6.0);
+        let mut adaptive = Adaptive::new(40, MEMORY, Stream::new(1, "adaptive"));
+        second(&mut adaptive, 0..30, 0);
+        second(&mut adaptive, 30..35, 4);
+        assert_eq!(adaptive.counted(), 35.0);
+        second(&mut adaptive, 30..36, 5);
+        assert_eq!(adaptive.counted(), 6.0);
     }
 
     /// The sketch estimates the number of flows within three times its standard error, which is sqrt(m (e^t - t - 1))

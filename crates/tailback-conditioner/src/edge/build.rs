@@ -66,8 +66,8 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext<'_>) -> Result
     // The marker uses the random stream of the edge itself, so that stages do not change its random numbers.
     let seed = context.stream.clone().bits();
     let stream = |of: &str| Stream::new(seed, of);
-    let (own, edges) = (context.edge, context.edge_count);
-    let line = context.rate;
+    let (own_edge, edges) = (context.edge, context.edge_count);
+    let line_rate = context.rate;
     let (marker, telling) = marker(s, context)?;
     let mut probes: Vec<ProbeDef> = PROBE_DEFS.to_vec();
     if let Marker::Meters(m) = &marker {
@@ -97,7 +97,7 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext<'_>) -> Result
         policed: listed.get(&POLICER).map(|s| s.get(&POLICED).colour()),
         told: listed.get(&TELL_SENDER).map(|s| s.get(&TOLD).colour()),
         shapers: match listed.get(&SHAPER) {
-            Some(own) => Some(shapers(own, s, line)?),
+            Some(own_edge) => Some(shapers(own_edge, s, line_rate)?),
             None => None,
         },
         adaptive: match listed.get(&ADAPTIVE) {
@@ -105,7 +105,7 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext<'_>) -> Result
             None => None,
         },
         exchange: Exchange::new(
-            own,
+            own_edge,
             edges,
             s.get(&EXCHANGE_DELAY),
             s.get(&EXCHANGE_LOSS),

@@ -79,12 +79,12 @@ impl Counts {
 
     /// One of the values of all aggregates, which are listed one aggregate after the other; NaN after the last value.
     pub fn of_aggregate(&self, what: Counted, index: usize) -> f64 {
-        let each = match what {
+        let per_aggregate = match what {
             Counted::Changed => STAGES,
             Counted::Asked | Counted::Marked => Colour::ALL.len(),
         };
-        let i = index % each;
-        let tally = self.by_aggregate.values().nth(index / each);
+        let i = index % per_aggregate;
+        let tally = self.by_aggregate.values().nth(index / per_aggregate);
         tally.map_or(f64::NAN, |t| match what {
             Counted::Asked => t.asked[i] as f64,
             Counted::Marked => t.marked[i] as f64,
@@ -336,12 +336,12 @@ impl<T> Remembers for FlowTable<T> {
 
 /// The value of a probe for a stage with a table of flows.
 pub fn remembered(table: &dyn Remembers, probe: EdgeProbe, now: Time) -> f64 {
-    let held = table.held();
+    let table_counts = table.held();
     match probe {
         EdgeProbe::Flows => table.live(now) as f64,
-        EdgeProbe::MostFlows => held.most as f64,
-        EdgeProbe::RefusedFlows => held.refused as f64,
-        EdgeProbe::EntryBytes => held.entry_bytes as f64,
+        EdgeProbe::MostFlows => table_counts.most as f64,
+        EdgeProbe::RefusedFlows => table_counts.refused as f64,
+        EdgeProbe::EntryBytes => table_counts.entry_bytes as f64,
         _ => f64::NAN,
     }
 }

@@ -230,7 +230,7 @@ impl Excess {
     pub fn colour<P: Packet>(&mut self, p: &P, now: Time) -> Colour {
         let key = self.key(p);
         let (target_rate, window, scope) = (self.target.bits_per_second(), self.window, self.scope);
-        let least = &mut self.least_own;
+        let least_target = &mut self.least_own;
         let party = self.parties.entry(key).or_insert_with(|| {
             let times = if scope == Scope::Each(KeyField::Tuple) {
                 p.weight()
@@ -238,7 +238,7 @@ impl Excess {
                 1.0
             };
             let target = target_rate * times;
-            *least = Some(least.map_or(target, |l| l.min(target)));
+            *least_target = Some(least_target.map_or(target, |l| l.min(target)));
             Party {
                 rate: SlidingWindow::new(BitRate(target.round() as u64), window),
                 target,
@@ -248,12 +248,12 @@ impl Excess {
         if rate <= target {
             return Colour::Green;
         }
-        let above = (rate - target) / rate;
+        let excess_share = (rate - target) / rate;
         let weight = self.weight(key, now);
         match self.precedences {
-            Precedences::Two if self.stream.uniform() < above * weight => Colour::Yellow,
+            Precedences::Two if self.stream.uniform() < excess_share * weight => Colour::Yellow,
             Precedences::Two => Colour::Green,
-            Precedences::Three if self.stream.uniform() < 1.0 - above => Colour::Green,
+            Precedences::Three if self.stream.uniform() < 1.0 - excess_share => Colour::Green,
             Precedences::Three if self.stream.uniform() < 1.0 - weight => Colour::Yellow,
             Precedences::Three => Colour::Red,
         }

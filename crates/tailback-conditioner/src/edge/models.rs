@@ -29,12 +29,12 @@ const PRESETS: &[Profile] = &[
     },
     Profile {
         name: "favour-long-rtt",
-        doc: "for aggregates with long round trips: CWR, SYN, and windows below 3",
+        doc: "for aggregates with long round trips: CWR and SYN packets and windows below 3 are green",
         values: &[("stages", "[cwr, syn, { kind = small-window, below = 3 }]")],
     },
     Profile {
         name: "favour-short-rtt",
-        doc: "for aggregates with short round trips: windows below 7, marks spaced and bursts shaped",
+        doc: "for aggregates with short round trips: windows below 7 are green, marks are spaced and bursts are shaped",
         values: &[("stages", "[{ kind = small-window, below = 7 }, spacing, shaper]")],
     },
 ];
@@ -43,8 +43,9 @@ pub static EDGE: Model = Model {
     name: "edge",
     family: "conditioner",
     title: "Edge conditioner",
-    summary: "A marker, and stages that know what TCP does with losses: they protect packets whose loss would cost a \
-              timeout, space marks, smooth bursts, drop the excess, or report to other edges.",
+    summary: "A marker, and stages that take account of TCP's reaction to losses. These stages keep a distance between \
+              marks of a flow, smooth bursts, drop the excess, report to other edges, or protect packets whose loss \
+              would cause a timeout.",
     source: SOURCE,
     params: PARAMS,
     probes: &PROBE_DEFS,
@@ -54,21 +55,21 @@ params! {
     const PARAMS;
 
     pub MARKER = Param::new("marker", Kind::Model(MARKERS), "",
-        "The marker that gives packets their colour: a meter, rtt-aware or target-aware. Its key `per` says whose \
-         rate it measures.", "");
+        "The marker that gives packets their colour: a meter, rtt-aware or target-aware. The key `per` of the marker \
+         chooses whether the marker measures the rate of all packets, of each aggregate or of each flow.", "");
     pub STAGE_LIST = Param::new("stages", Kind::List(&Kind::Model(STAGES)), "[]",
         "The stages, which change the colour of packets, drop them or delay them. They act in a fixed order.", SOURCE);
     pub PRESET = Param::new("preset", Kind::Profile(PRESETS), "plain", "A named set of stages.", SOURCE);
     CLASS;
     pub OTHERS: Others = Key::choice("others", "mark",
-        "What happens to packets that arrive with another class of assured forwarding or with EF: they are marked \
-         like all other packets, or pass unchanged.",
+        "What happens to packets that arrive with EF or with a class of assured forwarding other than `class`: they \
+         are marked like all other packets, or pass unchanged.",
         "RFC 2475 section 2.3.1");
     pub ACKS: Acks = Key::choice("acks", "green",
         "What happens to pure acknowledgements: they are green and are not metered, or they are treated like data.",
         "");
     pub FLOW_TIMEOUT: Duration = Key::new("flow_timeout", TIME, "5s",
-        "A flow is forgotten when it has been silent for longer than this.",
+        "The state of a flow is removed when no packet of the flow has arrived for longer than this.",
         "");
     pub MOST_FLOWS: u64 = Key::new("most_flows", Kind::Count { min: 1, max: 1 << 22 }, "1000000",
         "How many flows each stage has entries for. Packets of a flow without an entry keep the colour that the \
@@ -112,7 +113,8 @@ params! {
     const OF_SYN;
 
     pub FIRST: u64 = Key::new("first", Kind::Count { min: 0, max: 1000 }, "0",
-        "How many data segments after the SYN are green too. To count them an edge needs an entry for each flow.",
+        "How many data segments after the SYN are green too. To count these segments, an edge needs an entry for each \
+         flow.",
         SOURCE);
 }
 
@@ -130,8 +132,8 @@ params! {
     pub BELOW: u64 = Key::new("below", Kind::Count { min: 1, max: 1000 }, "3",
         "A window of fewer segments than this is small.", SOURCE);
     pub ESTIMATE: Estimate = Key::choice("estimate", "packet",
-        "How the window is estimated: from the last ACK to the end of this packet, or to the farthest byte sent so \
-         far.", "");
+        "How the window is estimated: as the distance from the highest ACK to the end of this packet, or as the \
+         distance from the highest ACK to the highest byte sent so far.", "");
 }
 
 pub static CWR: Model = part(
@@ -146,7 +148,8 @@ pub static SPACING: Model = part(
     STAGES,
     "spacing",
     "Spacing of marks",
-    "Two marks of a flow have at least a given gap between them; a mark that comes too early is given later.",
+    "Two marks of a flow have at least a given number of green packets between them. A mark that comes too early is \
+     given to a later packet.",
     OF_SPACING,
 );
 
@@ -156,10 +159,10 @@ params! {
     pub GAP: u64 = Key::new("gap", Kind::Count { min: 1, max: 1000 }, "3",
         "The least number of green packets between two marks of a flow.", "");
     pub MAX_DEBT: u64 = Key::new("max_debt", Kind::Count { min: 1, max: 1_000_000 }, "4",
-        "How many marks of each colour can wait to be given later.", "");
+        "How many marks of each colour can be postponed.", "");
     pub CAP: bool = Key::new("cap", Kind::Bool, "true",
-        "Whether marks beyond `max_debt` are forgotten, so that the share of marks stays below 1/(gap + 1). If off, \
-         these marks come at once.", "");
+        "Whether marks beyond `max_debt` are left out, so that the share of marks stays below 1/(gap + 1). If false, \
+         these marks are given at once.", "");
 }
 
 pub static SHAPER: Model = part(
@@ -195,7 +198,8 @@ pub static POLICER: Model = part(
     STAGES,
     "policer",
     "Policer",
-    "At the edge, drops the packets that are red after all stages, or those that are yellow or red.",
+    "Drops the packets at the edge that are red after all stages, or the packets that are yellow or red after all \
+     stages.",
     OF_POLICER,
 );
 
@@ -210,8 +214,8 @@ pub static TELL_SENDER: Model = part(
     STAGES,
     "tell-sender",
     "Marks told to the sender",
-    "Tells the sender of a packet that the packet leaves yellow or red, so that the sender reduces its window before \
-     a packet is lost.",
+    "Reports to the sender of a packet that the packet leaves the edge yellow or red, so that the sender reduces its \
+     window before a packet is lost.",
     OF_TELL_SENDER,
 );
 
@@ -219,15 +223,16 @@ params! {
     const OF_TELL_SENDER;
 
     pub TOLD: Police = Key::choice("from", "red",
-        "The best colour that is told to the sender. Once a window, a TCP sender reduces its window for red as for a \
-         loss, and for yellow by half as much.", SOURCE);
+        "The best colour that is reported to the sender. Once per window of data, a TCP sender reduces its congestion \
+         window: for red as after a loss, and for yellow by half as much.", SOURCE);
 }
 
 pub static FEEDBACK: Model = part(
     STAGES,
     "feedback",
     "Feedback from exits",
-    "Exits report how many red packets arrive. If red packets are lost on the way, the entry drops them.",
+    "Exits report how many red packets arrive. If red packets are lost between entry and exit, the entry drops red \
+     packets.",
     OF_FEEDBACK,
 );
 
@@ -236,15 +241,15 @@ params! {
 
     pub FEEDBACK_INTERVAL: Duration = Key::new("interval", TIME, "200ms", "How often an exit reports.", "");
     pub FEEDBACK_DROP: bool = Key::new("drop", Kind::Bool, "true",
-        "Whether packets are dropped at the entry. If off, entries learn what is lost but drop nothing.", "");
+        "Whether packets are dropped at the entry. If false, entries receive the reports but drop nothing.", "");
 }
 
 pub static ADAPTIVE: Model = part(
     STAGES,
     "adaptive",
     "Adaptive",
-    "While there are few flows, the stages that remember flows are in use. While there are many, the stage that uses \
-     the SYN flag takes their place.",
+    "While there are few flows, the stages that have an entry for each flow are in use. While there are many flows, \
+     the stage that uses the SYN flag replaces these stages.",
     OF_ADAPTIVE,
 );
 
@@ -252,15 +257,16 @@ params! {
     const OF_ADAPTIVE;
 
     pub THRESHOLD: u64 = Key::new("threshold", Kind::Count { min: 1, max: 1 << 22 }, "40",
-        "From this number of flows on, the stage that uses the SYN flag takes the place of the stages that remember \
-         flows.",
+        "From this number of flows on, the stage that uses the SYN flag replaces the stages that have an entry for \
+         each flow.",
         "");
     pub FLOW_MEMORY: Option<u64> = Key::new("memory", Kind::Bytes { min: 64, max: 1 << 40 }, "none",
-        "The memory that the router has for flows, at 64 bytes each. The threshold follows from it.", "");
+        "The memory that the router has for flows, at 64 bytes for each flow. The threshold is computed from this \
+         memory.", "");
     pub LOOKUPS: Option<f64> = Key::new("lookups", Kind::Real { min: 1.0, max: 1e12 }, "none",
-        "How many look-ups per second the router can make. The threshold follows from it too.", "");
+        "How many look-ups per second the router can make. The threshold is also computed from this number.", "");
     pub FLOW_RATE: f64 = Key::new("flow_rate", Kind::Real { min: 1e-3, max: 1e9 }, "100",
-        "Packets per second of a flow, for `lookups`.", "");
+        "How many packets per second each flow has, for the threshold that is computed from `lookups`.", "");
 }
 
 tailback_base::choice! {
@@ -273,7 +279,7 @@ tailback_base::choice! {
 
 params! {
     pub TARGET: BitRate = Key::new("target", RATE, "",
-        "The target rate: packets within it are green. Headers count.",
+        "The target rate. Packets within this rate are green. The rate includes headers.",
         SOURCE);
     pub PRECEDENCES: u64 = Key::new("precedences", Kind::Count { min: 2, max: 3 }, "3",
         "How many colours are given: 3 are green, yellow and red; 2 are green and yellow.", SOURCE);
@@ -303,12 +309,12 @@ params! {
         "Padhye et al. 1998");
     pub LOSS: LossFrom = Key::choice("loss", "given",
         "For relation `timeouts`: where the loss of the aggregate with the least round trip comes from. If exits \
-         report it, this edge and the exits need the stage feedback.", "");
+         report this loss, this edge and the exits need the stage feedback.", "");
     pub REFERENCE_LOSS: f64 = Key::new("reference_loss", Kind::Real { min: 1e-3, max: 0.5 }, "0.02",
         "For relation `timeouts` with a given loss: the loss rate of yellow and red packets in the aggregate with the \
          least round trip.", "");
     pub BY_TARGET: bool = Key::new("by_target", Kind::Bool, "false",
-        "Whether the ratio of yellow and red packets depends on the square of the targets too.",
+        "Whether the ratio of yellow and red packets also depends on the square of the targets.",
         SOURCE);
     INTERVAL;
 }
@@ -331,8 +337,8 @@ params! {
          is above the aggregate's own target.",
         SOURCE);
     pub TARGET_OF: Scope = Key::choice("per", "aggregate",
-        "What has the target: all packets together, each aggregate, or each flow, whose target is multiplied by its \
-         `weight`.",
+        "What the target applies to: all packets together, each aggregate, or each flow. The target of a flow is \
+         multiplied by the flow's `weight`.",
         SOURCE);
     PRECEDENCES;
     WINDOW;

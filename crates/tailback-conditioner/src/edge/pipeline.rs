@@ -130,17 +130,17 @@ impl<P: Packet> Edge<P> {
 
     /// The colour of a packet after all stages, or `None` if it is to be dropped.
     fn judge(&mut self, p: &P, seen: &Header, now: Time) -> Option<Colour> {
-        let wanted = match &mut self.marker {
+        let metered = match &mut self.marker {
             Marker::Meters(m) => m.colour(p, now),
             Marker::Excess(e) => e.colour(p, now),
         };
         let aggregate = p.key(KeyField::Aggregate);
-        self.counts.ask(aggregate, wanted);
+        self.counts.ask(aggregate, metered);
         let protector = self.protector(p, seen, now);
-        let mut colour = wanted;
+        let mut colour = metered;
         if let Some(stage) = protector {
             colour = Colour::Green;
-            if wanted != Colour::Green {
+            if metered != Colour::Green {
                 self.counts.change(aggregate, stage);
             }
         }
@@ -228,13 +228,13 @@ impl<P: Packet> Edge<P> {
         call: impl FnOnce(&mut Shapers<P>, &mut Vec<(P, Header)>),
     ) {
         let Some(shapers) = &mut self.shapers else { return };
-        let mut left = vec![];
-        call(shapers, &mut left);
+        let mut released = vec![];
+        call(shapers, &mut released);
         let position = shapers.position;
-        for (p, seen) in left {
+        for (p, header) in released {
             let p = match position {
                 Position::AfterMarker => Some(p),
-                Position::BeforeMarker => self.mark(p, &seen, now, out),
+                Position::BeforeMarker => self.mark(p, &header, now, out),
             };
             if let Some(p) = p {
                 out.send(p);
@@ -278,12 +278,12 @@ impl<P: Packet> Edge<P> {
             return;
         };
         t.at = now + t.interval;
-        let (weighing, least) = (e.weighing(), e.round_trips.own_least());
+        let (weighing, own_least) = (e.weighing(), e.round_trips.own_least());
         if weighing.target == Some(TargetRule::Square) {
             self.exchange.tell(Told::Target(e.least_target()), now, out);
         }
-        if let Some(least) = least.filter(|_| weighing.round_trip.is_some()) {
-            self.exchange.tell(Told::LeastRoundTrip(least), now, out);
+        if let Some(own_least) = own_least.filter(|_| weighing.round_trip.is_some()) {
+            self.exchange.tell(Told::LeastRoundTrip(own_least), now, out);
         }
         if let Some(loss) = e.own_loss() {
             self.exchange.tell(Told::Loss(loss), now, out);
@@ -415,7 +415,7 @@ impl<P: Packet> Conditioner<P> for Edge<P> {
 
     fn next_timer(&self) -> Option<Time> {
         let shapers = self.shapers.iter().flat_map(|s| s.by_aggregate.values());
-        let others = [
+        let other_timers = [
             self.telling.as_ref().map(|t| t.at),
             self.feedback.as_ref().map(Feedback::next),
             self.adaptive.as_ref().map(Adaptive::next),
@@ -423,7 +423,7 @@ impl<P: Packet> Conditioner<P> for Edge<P> {
         ];
         shapers
             .filter_map(Shaper::next)
-            .chain(others.into_iter().flatten())
+            .chain(other_timers.into_iter().flatten())
             .min()
     }
 

@@ -76,13 +76,13 @@ impl RoundTrips {
     /// Set the propagation delays of a flow's path: of the whole path, and between its hosts and this edge. Both delays
     /// are for both directions together. Returns whether the smallest round trip of this edge has changed.
     pub fn path(&mut self, aggregate: u64, round_trip: Duration, outside: Duration) -> bool {
-        let before = self.own_least();
+        let least_before = self.own_least();
         let a = self.aggregates.entry(aggregate).or_default();
         a.outside = outside.seconds();
         if self.source == Source::Oracle {
             a.smoothed = Some(round_trip.seconds());
         }
-        self.own_least() != before
+        self.own_least() != least_before
     }
 
     #[cfg(test)]
@@ -95,13 +95,13 @@ impl RoundTrips {
         if self.source == Source::Oracle {
             return;
         }
-        let a = self.aggregates.entry(aggregate).or_default();
+        let round_trips = self.aggregates.entry(aggregate).or_default();
         let spoilt = |p: &Sampled| (p.flow == flow && start <= p.start) || now.since(p.at) > TOO_LONG;
-        match a.probe {
+        match round_trips.probe {
             Some(p) if !spoilt(&p) => {}
-            Some(p) if p.flow == flow => a.probe = None,
+            Some(p) if p.flow == flow => round_trips.probe = None,
             _ => {
-                a.probe = Some(Sampled {
+                round_trips.probe = Some(Sampled {
                     flow,
                     start,
                     end,

@@ -134,12 +134,17 @@ mod tests {
 
     #[test]
     fn the_rate_grows_with_the_backlog() {
-        let l = law();
+        let shaper_law = law();
         assert_eq!(
-            (l.wanted(0), l.wanted(5), l.wanted(20), l.wanted(60)),
+            (
+                shaper_law.wanted(0),
+                shaper_law.wanted(5),
+                shaper_law.wanted(20),
+                shaper_law.wanted(60)
+            ),
             (250e3, 250e3, 1250e3, 1250e3)
         );
-        assert!((l.wanted(8) - 450e3).abs() < 1e-6);
+        assert!((shaper_law.wanted(8) - 450e3).abs() < 1e-6);
     }
 
     /// If a packet arrives every 10 ms for a long time, the average is the rate of these packets.
@@ -160,21 +165,21 @@ mod tests {
     /// Packets are spread over time, in order. No packet is lost, and no packet is too early.
     #[test]
     fn a_burst_is_spread_and_a_full_shaper_lets_its_head_go() {
-        let (mut s, mut left) = (Shaper::new(law()), vec![]);
+        let (mut s, mut released) = (Shaper::new(law()), vec![]);
         for i in 0..64 {
-            s.arrive(i, 1000, Time::ZERO, &mut |p| left.push((Time::ZERO, p)));
+            s.arrive(i, 1000, Time::ZERO, &mut |p| released.push((Time::ZERO, p)));
         }
-        assert_eq!(left.len(), 4, "the first, and three for which there was no room");
+        assert_eq!(released.len(), 4, "the first, and three for which there was no room");
         assert_eq!(s.len(), 60);
         let mut now = Time::ZERO;
         while let Some(t) = s.next() {
             assert!(t >= now);
             now = t;
-            s.release(now, &mut |p| left.push((now, p)));
+            s.release(now, &mut |p| released.push((now, p)));
         }
-        let order: Vec<u32> = left.iter().map(|l| l.1).collect();
+        let order: Vec<u32> = released.iter().map(|l| l.1).collect();
         assert_eq!(order, (0..64).collect::<Vec<u32>>());
-        let gaps: Vec<u64> = left.windows(2).skip(3).map(|w| w[1].0.since(w[0].0).0).collect();
+        let gaps: Vec<u64> = released.windows(2).skip(3).map(|w| w[1].0.since(w[0].0).0).collect();
         assert!(gaps.iter().all(|g| *g >= 800_000), "no faster than 1.25 MB/s: {gaps:?}");
         // 64 packets at one instant give an average of 640 kB/s, which is the rate when few packets wait.
         assert!(
@@ -187,7 +192,7 @@ mod tests {
     #[test]
     fn the_rate_is_that_of_the_law_at_any_size() {
         for bytes in [40, 576, 1500, 9000, 65_535_u32] {
-            let (mut s, mut left) = (
+            let (mut s, mut released) = (
                 Shaper::new(ShaperLaw {
                     low: 200.0,
                     high: 300.0,
@@ -197,14 +202,14 @@ mod tests {
                 vec![],
             );
             for i in 0..105 {
-                s.arrive(i, bytes, Time::ZERO, &mut |p| left.push((Time::ZERO, p)));
+                s.arrive(i, bytes, Time::ZERO, &mut |p| released.push((Time::ZERO, p)));
             }
             // Simultaneous arrivals raise the average. With an average of zero, the law gives the committed rate.
             s.arrival_rate = 0.0;
             while let Some(now) = s.next() {
-                s.release(now, &mut |p| left.push((now, p)));
+                s.release(now, &mut |p| released.push((now, p)));
             }
-            let (first, last) = (left[left.len() - 101].0, left[left.len() - 1].0);
+            let (first, last) = (released[released.len() - 101].0, released[released.len() - 1].0);
             let rate = 100.0 * f64::from(bytes) / last.since(first).seconds();
             assert!((rate / 250e3 - 1.0).abs() < 1e-4, "{bytes}: {rate}");
         }
@@ -214,9 +219,9 @@ mod tests {
     fn a_slow_stream_passes_untouched() {
         let mut s = Shaper::new(law());
         for i in 1..100_u64 {
-            let (mut left, now) = (0, Time(i * 5 * MS));
-            s.arrive(i, 1000, now, &mut |_| left += 1);
-            assert_eq!((left, s.len()), (1, 0));
+            let (mut released, now) = (0, Time(i * 5 * MS));
+            s.arrive(i, 1000, now, &mut |_| released += 1);
+            assert_eq!((released, s.len()), (1, 0));
         }
     }
 }

@@ -60,27 +60,27 @@ impl Spacing {
     /// The final colour of a packet that has the colour `asked` so far; `None` if the stage is not applicable.
     pub fn space(&mut self, flow: FlowId, asked: Colour, now: Time) -> Option<Colour> {
         let (gap, max_debt, cap) = (self.gap, self.max_debt, self.cap);
-        let m = self.marks(flow, now)?;
+        let marks = self.marks(flow, now)?;
         let debt_of = |c: Colour| usize::from(c == Colour::Red);
-        let early = m.since < gap;
+        let early = marks.since < gap;
         let colour = if asked != Colour::Green && early {
-            let debt = &mut m.debt[debt_of(asked)];
+            let debt = &mut marks.debt[debt_of(asked)];
             let full = *debt >= max_debt;
             *debt = (*debt + 1).min(max_debt);
             if full && !cap { asked } else { Colour::Green }
         } else if asked == Colour::Green && !early {
             let owed = [Colour::Red, Colour::Yellow]
                 .into_iter()
-                .find(|c| m.debt[debt_of(*c)] > 0);
+                .find(|c| marks.debt[debt_of(*c)] > 0);
             if let Some(owed) = owed {
-                m.debt[debt_of(owed)] -= 1;
+                marks.debt[debt_of(owed)] -= 1;
             }
             owed.unwrap_or(Colour::Green)
         } else {
             asked
         };
-        m.since = match colour {
-            Colour::Green => m.since.saturating_add(1),
+        marks.since = match colour {
+            Colour::Green => marks.since.saturating_add(1),
             _ => 0,
         };
         Some(colour)
@@ -124,13 +124,13 @@ mod tests {
     fn marks_in_a_row_are_put_off() {
         let mut s = Spacing::new(3, 4, true, MEMORY);
         // The first mark passes. Postponed red marks are set before yellow ones.
-        let asked = [
+        let asked_colours = [
             Yellow, Yellow, Red, Green, Green, Green, Green, Green, Green, Green, Green,
         ];
         let got = [
             Yellow, Green, Green, Green, Red, Green, Green, Green, Yellow, Green, Green,
         ];
-        assert_eq!(colours(&mut s, &asked), got);
+        assert_eq!(colours(&mut s, &asked_colours), got);
     }
 
     #[test]

@@ -97,9 +97,9 @@ mod tests {
             .map(|end| s.protects(F, false, end, 1000, Time(0)))
             .into();
         assert_eq!(verdicts, [true, true, true, false, true]);
-        let other = FlowId(1);
-        assert!(s.protects(other, true, 1, 0, Time(0)), "no room, but a SYN it is");
-        assert!(!s.protects(other, false, 1001, 1000, Time(0)));
+        let other_flow = FlowId(1);
+        assert!(s.protects(other_flow, true, 1, 0, Time(0)), "no room, but a SYN it is");
+        assert!(!s.protects(other_flow, false, 1001, 1000, Time(0)));
         assert_eq!(s.memory().held().refused, 1);
     }
 }

@@ -45,21 +45,21 @@ enum Event {
 /// which CWR announces; from time to time it opens again.
 fn traffic() -> Vec<(Time, Event)> {
     let mut rng = Stream::new(3, "traffic");
-    let (mut at, mut events) = (0, vec![]);
+    let (mut time_ns, mut events) = (0, vec![]);
     let mut flows = [(0_u64, 0_u64, 1_u64, false); 10];
     for _ in 0..5000 {
-        at += 1_600_000 / 2 + rng.below(1_600_000);
+        time_ns += 1_600_000 / 2 + rng.below(1_600_000);
         let flow = rng.below(10) as usize;
         if rng.chance(0.03) {
             flows[flow] = (0, 0, 1, false);
         }
-        let (sent, acked, window, cut) = &mut flows[flow];
-        let syn = *sent == 0;
+        let (sent_bytes, acked, window, cut) = &mut flows[flow];
+        let syn = *sent_bytes == 0;
         let payload = if syn { 0 } else { 1000 };
         let p = Plain {
             bytes: 40 + payload,
             flow: flow as u32,
-            sequence: *sent,
+            sequence: *sent_bytes,
             ..Plain::default()
         };
         let header = Header {
@@ -69,13 +69,13 @@ fn traffic() -> Vec<(Time, Event)> {
             ack: (!syn).then_some(1),
             ..Header::default()
         };
-        events.push((Time(at), Event::Data(p, header)));
-        *sent += if syn { 1 } else { u64::from(payload) };
-        if *sent - *acked >= 1000 * *window || syn {
-            *acked = *sent;
+        events.push((Time(time_ns), Event::Data(p, header)));
+        *sent_bytes += if syn { 1 } else { u64::from(payload) };
+        if *sent_bytes - *acked >= 1000 * *window || syn {
+            *acked = *sent_bytes;
             *window = *window % 8 + 1;
             *cut = *window == 1;
-            events.push((Time(at + 1000), Event::Ack(flow as u32, *acked)));
+            events.push((Time(time_ns + 1000), Event::Ack(flow as u32, *acked)));
         }
     }
     events
@@ -156,19 +156,19 @@ fn a_stage_changes_what_it_counts_and_no_more() {
 /// The code points that leave while timers run, in order; 0 for a dropped packet. `tell` is what exits report about
 /// the red packets of an aggregate in each 200 ms.
 fn driven(c: &mut dyn Conditioner<Plain>, tell: Option<f64>) -> (Vec<u8>, usize) {
-    let (mut out, mut told) = (Seen::default(), 200 * MS);
+    let (mut out, mut next_tell_ns) = (Seen::default(), 200 * MS);
     for (now, e) in traffic() {
         while let Some(t) = c.next_timer().filter(|t| *t <= now) {
             c.on_timer(t, &mut out);
         }
-        if let Some(value) = tell.filter(|_| told <= now.0) {
-            told += 200 * MS;
+        if let Some(value) = tell.filter(|_| next_tell_ns <= now.0) {
+            next_tell_ns += 200 * MS;
             let (kind, about) = (3, tailback_base::Packet::key(&Plain::default(), KeyField::Aggregate));
             c.message(EdgeId(9), EdgeMessage { kind, about, value }, now);
         }
         match e {
             Event::Ack(flow, ack) => {
-                let seen = Header {
+                let header = Header {
                     ack: Some(ack),
                     ..Header::default()
                 };
@@ -176,7 +176,7 @@ fn driven(c: &mut dyn Conditioner<Plain>, tell: Option<f64>) -> (Vec<u8>, usize)
                     flow,
                     ..Plain::default()
                 };
-                c.reverse(&p, &seen, now);
+                c.reverse(&p, &header, now);
             }
             Event::Data(p, seen) => c.forward(p, &seen, now, &mut out),
         }
@@ -206,13 +206,13 @@ fn feedback_drops_red_and_counts_it() {
     let (plain, none) = driven(&mut *edge("[]"), None);
     assert_eq!(none, 0);
     let mut c = edge("[feedback]");
-    let (left, dropped) = driven(&mut *c, Some(0.0));
+    let (passed_packets, dropped) = driven(&mut *c, Some(0.0));
     assert_eq!(probe(&*c, "changed", Stage::Feedback as usize), dropped as f64);
     let red = |codes: &[u8]| codes.iter().filter(|c| **c == 14).count();
     assert!(dropped > 1000);
-    assert_eq!(red(&plain) - red(&left), dropped);
+    assert_eq!(red(&plain) - red(&passed_packets), dropped);
     let kept = |codes: &[u8]| codes.iter().copied().filter(|c| *c != 14).collect::<Vec<_>>();
-    assert_eq!(kept(&left), kept(&plain));
+    assert_eq!(kept(&passed_packets), kept(&plain));
     assert_eq!(driven(&mut *edge("[feedback]"), None), (plain.clone(), 0));
     assert_eq!(
         driven(&mut *edge("[{ kind = feedback, drop = false }]"), Some(0.0)),
@@ -224,18 +224,21 @@ fn feedback_drops_red_and_counts_it() {
 /// the stages that remember flows; above it, that of the SYN flag and CWR.
 #[test]
 fn the_adaptive_stage_changes_no_packet_itself() {
-    let of = |stages: &str| driven(&mut *edge(stages), None).0;
-    assert_eq!(of("[adaptive]"), of("[]"));
+    let packets_after = |stages: &str| driven(&mut *edge(stages), None).0;
+    assert_eq!(packets_after("[adaptive]"), packets_after("[]"));
     let all =
         |threshold: u32| format!("[syn, small-window, cwr, spacing, {{ kind = adaptive, threshold = {threshold} }}]");
-    assert_eq!(of(&all(100)), of("[small-window, cwr, spacing]"));
-    assert_ne!(of("[small-window, cwr, spacing]"), of("[syn, cwr]"));
+    assert_eq!(packets_after(&all(100)), packets_after("[small-window, cwr, spacing]"));
+    assert_ne!(
+        packets_after("[small-window, cwr, spacing]"),
+        packets_after("[syn, cwr]")
+    );
     // The mode changes at the end of the first second.
     let first = traffic()
         .iter()
         .filter(|(t, e)| *t < Time(1000 * MS) && matches!(e, Event::Data(..)))
         .count();
-    assert_eq!(of(&all(1))[first..], of("[syn, cwr]")[first..]);
+    assert_eq!(packets_after(&all(1))[first..], packets_after("[syn, cwr]")[first..]);
     let mut c = edge(&all(1));
     driven(&mut *c, None);
     assert_eq!(probe(&*c, "changed", Stage::Adaptive as usize), 0.0);
@@ -244,19 +247,23 @@ fn the_adaptive_stage_changes_no_packet_itself() {
 /// Packets of another class or of EF are not changed, metered or counted if they are to pass.
 #[test]
 fn other_classes_may_pass() {
-    let data = Header {
+    let header = Header {
         payload: 960,
         ..Header::default()
     };
-    for (others, want) in [("mark", [10, 10, 10, 10]), ("pass", [10, 10, 36, 46])] {
-        let mut c = built(&with(&[("marker", MARKER), ("others", others)]).unwrap()).unwrap();
+    for (other_packets, want) in [("mark", [10, 10, 10, 10]), ("pass", [10, 10, 36, 46])] {
+        let mut c = built(&with(&[("marker", MARKER), ("others", other_packets)]).unwrap()).unwrap();
         let mut out = Seen::default();
         for code in [0, 14, 36, 46] {
-            c.forward(Plain::new(1000, Dscp(code)), &data, Time(0), &mut out);
+            c.forward(Plain::new(1000, Dscp(code)), &header, Time(0), &mut out);
         }
-        assert_eq!(out.colours.iter().map(|d| d.0).collect::<Vec<_>>(), want, "{others}");
+        assert_eq!(
+            out.colours.iter().map(|d| d.0).collect::<Vec<_>>(),
+            want,
+            "{other_packets}"
+        );
         let asked: f64 = (0..3).map(|i| probe(&*c, "asked", i)).sum();
-        assert_eq!(asked, if others == "mark" { 4.0 } else { 2.0 });
+        assert_eq!(asked, if other_packets == "mark" { 4.0 } else { 2.0 });
     }
 }
 
@@ -265,27 +272,27 @@ fn other_classes_may_pass() {
 fn counts_are_kept_by_aggregate() {
     let mut c = edge("[cwr, policer]");
     let (mut out, mut rng) = (Seen::default(), Stream::new(5, "aggregates"));
-    let mut sent = [0.0; 2];
+    let mut sent_packets = [0.0; 2];
     for i in 0..4000 {
         let aggregate = rng.below(2);
-        sent[aggregate as usize] += 1.0;
+        sent_packets[aggregate as usize] += 1.0;
         let p = Plain {
             aggregate,
             ..Plain::new(1000, Dscp(0))
         };
-        let seen = Header {
+        let header = Header {
             payload: 960,
             cwr: aggregate == 1 && rng.chance(0.2),
             ..Header::default()
         };
-        c.forward(p, &seen, Time(i * MS), &mut out);
+        c.forward(p, &header, Time(i * MS), &mut out);
     }
     let read = |name: &str, i: usize| probe(&*c, name, i);
-    for (a, sent) in sent.into_iter().enumerate() {
-        let asked: f64 = (0..3).map(|i| read("aggregate_asked", 3 * a + i)).sum();
+    for (a, sent_packets) in sent_packets.into_iter().enumerate() {
+        let asked_packets: f64 = (0..3).map(|i| read("aggregate_asked", 3 * a + i)).sum();
         let marked: f64 = (0..3).map(|i| read("aggregate_marked", 3 * a + i)).sum();
         let policed = read("aggregate_changed", 7 * a + Stage::Policer as usize);
-        assert_eq!((asked, marked + policed), (sent, sent));
+        assert_eq!((asked_packets, marked + policed), (sent_packets, sent_packets));
         let protected = read("aggregate_changed", 7 * a + Stage::Cwr as usize);
         assert!(if a == 0 { protected == 0.0 } else { protected > 10.0 });
     }
@@ -344,7 +351,7 @@ fn a_policer_lets_the_peak_rate_through() {
     for (best, rate) in [("red", 3e6), ("yellow", 2e6)] {
         let stages = format!("[{{ kind = policer, drop = {best} }}]");
         let mut c = built(&with(&[("marker", marker), ("stages", &stages)]).unwrap()).unwrap();
-        let (mut out, seen) = (
+        let (mut out, header) = (
             Seen::default(),
             Header {
                 payload: 960,
@@ -352,7 +359,7 @@ fn a_policer_lets_the_peak_rate_through() {
             },
         );
         for i in 0..125_000 {
-            c.forward(Plain::new(1000, Dscp(0)), &seen, Time(i * 800_000), &mut out);
+            c.forward(Plain::new(1000, Dscp(0)), &header, Time(i * 800_000), &mut out);
         }
         let passed = 8000.0 * out.colours.len() as f64 / 100.0;
         assert!((passed / rate - 1.0).abs() < 0.005, "{best}: {passed}");
@@ -364,7 +371,7 @@ fn a_policer_lets_the_peak_rate_through() {
 #[test]
 fn with_many_flows_tables_are_empty_and_syns_are_protected() {
     let mut c = edge("[syn, small-window, cwr, spacing, shaper, adaptive]");
-    let (mut out, data) = (
+    let (mut out, header) = (
         Seen::default(),
         Header {
             payload: 1000,
@@ -372,16 +379,16 @@ fn with_many_flows_tables_are_empty_and_syns_are_protected() {
             ..Header::default()
         },
     );
-    let send = |c: &mut dyn Conditioner<Plain>, flow: u32, seen: &Header, at: u64, out: &mut Seen| {
+    let send = |conditioner: &mut dyn Conditioner<Plain>, flow: u32, seen: &Header, time_ns: u64, out: &mut Seen| {
         let p = Plain {
             bytes: 1040,
             flow,
             ..Plain::default()
         };
-        c.forward(p, seen, Time(at), out);
+        conditioner.forward(p, seen, Time(time_ns), out);
     };
     for flow in 0..60 {
-        send(&mut *c, flow, &data, u64::from(flow) * MS / 2, &mut out);
+        send(&mut *c, flow, &header, u64::from(flow) * MS / 2, &mut out);
     }
     let waiting = 60 - out.colours.len();
     assert!(waiting > 10 && probe(&*c, "shaped", 0) == waiting as f64);
@@ -418,34 +425,34 @@ fn with_many_flows_tables_are_empty_and_syns_are_protected() {
 /// Red packets are told as a whole loss, yellow ones, if asked for, as half of one; nothing else changes.
 #[test]
 fn a_sender_is_told_of_its_marks() {
-    for (stages, told) in [
+    for (stages, told_values) in [
         ("[]", vec![]),
         ("[tell-sender]", vec![(14, 1)]),
         ("[{ kind = tell-sender, from = yellow }]", vec![(12, 0), (14, 1)]),
     ] {
         let mut c = edge(stages);
-        assert_eq!(c.sends_requests(), !told.is_empty());
-        let data = Header {
+        assert_eq!(c.sends_requests(), !told_values.is_empty());
+        let header = Header {
             payload: 960,
             ..Header::default()
         };
-        let (mut out, mut seen) = (Seen::default(), [0_usize; 2]);
+        let (mut out, mut packets) = (Seen::default(), [0_usize; 2]);
         for i in 0..4000 {
             let p = Plain {
                 flow: i % 7,
                 ..Plain::new(1000, Dscp(0))
             };
-            let before = out.requests.len();
-            c.forward(p, &data, Time(u64::from(i) * 1_600_000), &mut out);
+            let requests_before = out.requests.len();
+            c.forward(p, &header, Time(u64::from(i) * 1_600_000), &mut out);
             let code = out.colours[i as usize].0;
-            let level = told.iter().find(|t| t.0 == code).map(|t| t.1);
-            let asked = level.map(|level| (FlowId(i % 7), Request::SlowDown { level, of: 2 }));
-            assert_eq!(out.requests.get(before).copied(), asked, "{stages}: {code}");
-            seen[usize::from(asked.is_some())] += 1;
+            let level = told_values.iter().find(|t| t.0 == code).map(|t| t.1);
+            let request = level.map(|level| (FlowId(i % 7), Request::SlowDown { level, of: 2 }));
+            assert_eq!(out.requests.get(requests_before).copied(), request, "{stages}: {code}");
+            packets[usize::from(request.is_some())] += 1;
         }
         assert!(
-            seen[0] > 1000 && (told.is_empty() || seen[1] > 1000),
-            "{stages}: {seen:?}"
+            packets[0] > 1000 && (told_values.is_empty() || packets[1] > 1000),
+            "{stages}: {packets:?}"
         );
     }
 }
@@ -471,7 +478,7 @@ fn edges_tell_each_other_their_least_round_trip() {
         outside: Duration::ZERO,
     };
     let edge_with = |more: &[(&str, &str)], number: u32| {
-        let values: Vec<_> = [("marker", marker)].into_iter().chain(more.iter().copied()).collect();
+        let settings: Vec<_> = [("marker", marker)].into_iter().chain(more.iter().copied()).collect();
         let context = crate::BuildContext {
             stream: Stream::new(1, "edge"),
             rate: tailback_base::BitRate(10_000_000),
@@ -480,44 +487,46 @@ fn edges_tell_each_other_their_least_round_trip() {
             edges: &|_| Ok(EdgeId(0)),
             meters: &MeterList::standard(),
         };
-        super::entry::<Plain>().build(&with(&values).unwrap(), context).unwrap()
+        super::entry::<Plain>()
+            .build(&with(&settings).unwrap(), context)
+            .unwrap()
     };
     let (mut near, mut far) = (edge_with(&[], 0), edge_with(&[], 1));
     near.flow_path(&Plain::default(), trip(20), Time(5));
     far.flow_path(&Plain::default(), trip(100), Time(5));
     assert_eq!(near.next_timer(), Some(Time(5)));
-    let mut told = Told::default();
-    near.on_timer(Time(5), &mut told);
-    let [(EdgeId(1), m)] = told.0[..] else {
-        panic!("{:?}", told.0)
+    let mut messages = Told::default();
+    near.on_timer(Time(5), &mut messages);
+    let [(EdgeId(1), m)] = messages.0[..] else {
+        panic!("{:?}", messages.0)
     };
     far.message(EdgeId(0), m, Time(6));
-    far.forward(Plain::new(1000, Dscp(0)), &Header::default(), Time(7), &mut told);
+    far.forward(Plain::new(1000, Dscp(0)), &Header::default(), Time(7), &mut messages);
     let read = |name: &str| probe(&*far, name, 0);
     assert!(
         (read("weight") - 1.0).abs() < 1e-12 || read("weight").is_nan(),
         "an ACK makes no aggregate"
     );
     assert_eq!(read("least_round_trip"), 0.02);
-    let data = Header {
+    let header = Header {
         payload: 960,
         ..Header::default()
     };
-    far.forward(Plain::new(1000, Dscp(0)), &data, Time(8), &mut told);
+    far.forward(Plain::new(1000, Dscp(0)), &header, Time(8), &mut messages);
     assert!((probe(&*far, "weight", 0) - 0.04).abs() < 1e-12);
 
-    let mut late = edge_with(&[("exchange_delay", "2s")], 0);
-    late.flow_path(&Plain::default(), trip(20), Time(5));
-    let mut told = Told::default();
-    late.on_timer(Time(5), &mut told);
-    assert!(told.0.is_empty());
-    late.on_timer(Time(2_000 * MS + 5), &mut told);
-    assert_eq!(told.0.len(), 1);
+    let mut late_edge = edge_with(&[("exchange_delay", "2s")], 0);
+    late_edge.flow_path(&Plain::default(), trip(20), Time(5));
+    let mut messages = Told::default();
+    late_edge.on_timer(Time(5), &mut messages);
+    assert!(messages.0.is_empty());
+    late_edge.on_timer(Time(2_000 * MS + 5), &mut messages);
+    assert_eq!(messages.0.len(), 1);
     let mut lost = edge_with(&[("exchange_loss", "1.0")], 0);
     lost.flow_path(&Plain::default(), trip(20), Time(5));
-    let mut told = Told::default();
-    lost.on_timer(Time(5), &mut told);
-    assert!(told.0.is_empty());
+    let mut messages = Told::default();
+    lost.on_timer(Time(5), &mut messages);
+    assert!(messages.0.is_empty());
 }
 
 /// Every edge of this list is built, or refused with the reason.

@@ -30,12 +30,12 @@ fn timeout(round_trip: f64) -> f64 {
 /// The loss at which a sender with the round trip `own` has the same rate as one with the round trip `least` at the
 /// loss `at_least`. The result is a share of `at_least`, at most 1.
 pub fn share(own: f64, least: f64, at_least: f64) -> f64 {
-    let wanted = rate(least, timeout(least), at_least);
+    let least_rate = rate(least, timeout(least), at_least);
     let (mut low, mut high) = (1e-6, 0.5);
     // 60 bisections reduce the error below the last bit.
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
-        if rate(own, timeout(own), middle) > wanted {
+        if rate(own, timeout(own), middle) > least_rate {
             low = middle;
         } else {
             high = middle;

@@ -60,8 +60,11 @@ impl MeterList {
         let not_its_own = [CLASS.name, POLICE.name, token_bucket::EXCESS.name];
         if let Some(given) = not_its_own.into_iter().find(|p| own.is_given(p)) {
             let e = Refusal::new(
-                format!("{given} is given to a {key}, which only says the colour"),
-                format!("leave it out; {} decides what becomes of a colour", of.model.name),
+                format!("{given} is given to a {key}, which only chooses the colour"),
+                format!(
+                    "leave it out; {} decides what happens to packets of a colour",
+                    of.model.name
+                ),
             );
             return Err(e.within(given).within(key));
         }

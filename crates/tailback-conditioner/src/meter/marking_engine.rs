@@ -62,9 +62,9 @@ params! {
     const PARAMS;
 
     COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
-        "The rate that green packets are to reach; headers count.", SOURCE);
+        "The rate that green packets should reach. The rate includes headers.", SOURCE);
     PEAK_RATE: BitRate = Key::new("peak_rate", RATE, "",
-        "The rate that yellow packets are to reach; at least the committed rate.", "");
+        "The rate that yellow packets should reach. Give at least the committed rate.", "");
     WINDOW;
     STEP: Duration = Key::new("step", Kind::Time { min: 1e-3, max: 1e3 }, "100ms",
         "How often the probabilities change.", SOURCE);
@@ -175,14 +175,14 @@ mod tests {
     /// the peak rate.
     #[test]
     fn a_probability_rises_with_what_is_missing() {
-        let mut m = engine();
+        let mut meter = engine();
         for steps in 1..=20 {
-            send(&mut *m, (100 * (steps - 1), 100 * steps + 1), 2);
-            let (green, yellow) = (m.read(1, Time::ZERO), m.read(2, Time::ZERO));
+            send(&mut *meter, (100 * (steps - 1), 100 * steps + 1), 2);
+            let (green, yellow) = (meter.read(1, Time::ZERO), meter.read(2, Time::ZERO));
             assert!(green.abs() < 1e-3, "{green}");
             assert!((yellow - 0.05 * steps as f64).abs() < 2e-3, "{yellow} after {steps}");
         }
-        let [green, yellow, red] = send(&mut *m, (2001, 2021), 2);
+        let [green, yellow, red] = send(&mut *meter, (2001, 2021), 2);
         assert!(green == 0.0 && yellow == 1.0 && red == 0.0, "{green} {yellow} {red}");
     }
 
@@ -191,17 +191,17 @@ mod tests {
         let s = Settings::defaults(&MODEL)
             .with("committed_rate", "4Mbps")
             .with("peak_rate", "8Mbps");
-        let mut m = build(&s, Stream::new(1, "test")).unwrap_or_else(|e| panic!("{e}"));
-        send(&mut *m, (0, 20_000), 4);
-        assert_eq!(send(&mut *m, (20_000, 22_000), 4), [1.0, 0.0, 0.0], "2 Mb/s");
-        send(&mut *m, (22_000, 42_000), 1);
-        let [green, yellow, red] = send(&mut *m, (42_000, 44_000), 1);
+        let mut meter = build(&s, Stream::new(1, "test")).unwrap_or_else(|e| panic!("{e}"));
+        send(&mut *meter, (0, 20_000), 4);
+        assert_eq!(send(&mut *meter, (20_000, 22_000), 4), [1.0, 0.0, 0.0], "2 Mb/s");
+        send(&mut *meter, (22_000, 42_000), 1);
+        let [green, yellow, red] = send(&mut *meter, (42_000, 44_000), 1);
         assert!(
             green == 0.0 && (yellow == 0.0 || red < 1.0),
             "8 Mb/s: {green} {yellow} {red}"
         );
         // All steps of an hour without packets are computed at once.
-        m.colour(1000, Colour::Green, Time(3_600_000_000_000));
-        assert_eq!((m.read(1, Time::ZERO), m.read(2, Time::ZERO)), (1.0, 1.0));
+        meter.colour(1000, Colour::Green, Time(3_600_000_000_000));
+        assert_eq!((meter.read(1, Time::ZERO), meter.read(2, Time::ZERO)), (1.0, 1.0));
     }
 }

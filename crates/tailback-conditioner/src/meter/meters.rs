@@ -58,13 +58,13 @@ pub struct Meters {
 impl Meters {
     pub(super) fn new(row: MeterRow, settings: Settings, scope: Scope, mut stream: Stream) -> Result<Meters, Refusal> {
         // One meter is always built here, because errors in the settings are the same for every key.
-        let one = (row.build)(&settings, stream.clone())?;
+        let port_meter = (row.build)(&settings, stream.clone())?;
         Ok(Meters {
             row,
             settings,
             scope,
             seed: stream.bits(),
-            meters: if scope == Scope::Port { vec![one] } else { vec![] },
+            meters: if scope == Scope::Port { vec![port_meter] } else { vec![] },
             of: BTreeMap::new(),
             free: vec![],
             probes: row
@@ -182,7 +182,7 @@ mod tests {
             .with("per", "flow");
         let run = |flows: &[u32]| {
             let (mut c, mut out) = (built(&s).unwrap(), Seen::default());
-            let mut first = vec![];
+            let mut first_colours = vec![];
             for i in 0..2000 {
                 for flow in flows {
                     let p = Plain {
@@ -191,10 +191,10 @@ mod tests {
                         ..Plain::default()
                     };
                     c.forward(p, &Header::default(), Time(i * 2_000_000), &mut out);
-                    first.extend((*flow == 1).then(|| out.colours[out.colours.len() - 1]));
+                    first_colours.extend((*flow == 1).then(|| out.colours[out.colours.len() - 1]));
                 }
             }
-            first
+            first_colours
         };
         let alone = run(&[1]);
         assert!(alone.contains(&Dscp(10)) && alone.contains(&Dscp(12)));

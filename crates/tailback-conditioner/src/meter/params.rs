@@ -41,7 +41,8 @@ impl Police {
 params! {
     /// The mode of markers that may be used behind another marker.
     pub MODE: ColourMode = Key::choice("mode", "blind",
-        "Whether the meter looks at the colour that a packet arrives with. With `aware` it never gives a better one.",
+        "Whether the meter takes account of the colour that a packet arrives with. With `aware` the meter never gives \
+         a packet a better colour.",
         "RFC 2697 section 3, RFC 2698 section 3");
 
     /// The length of a sliding window.
@@ -50,12 +51,13 @@ params! {
 
     /// The packets that one meter counts.
     pub PER: Scope = Key::choice("per", "port",
-        "One meter for all that passes, or one with these values for each aggregate, or for each flow.",
+        "Whether there is one meter for all packets, one for each aggregate, or one for each flow. Each of these \
+         meters has these values.",
         "RFC 2475 section 2.3.3");
 
     /// The class whose code points represent the colours.
     pub CLASS: u64 = Key::new("class", Kind::Count { min: 1, max: 4 }, "1",
-        "The class of assured forwarding whose code points are given: in class 1 AF11, AF12, AF13.",
+        "The class of assured forwarding whose code points packets get: in class 1, these are AF11, AF12 and AF13.",
         "RFC 2597 section 6");
 
     /// The packets that are not let through.

@@ -78,9 +78,9 @@ mod tests {
         // 1000 bytes every 2 ms are 4 Mb/s. Each packet removes slightly more than the share gap / window of the
         // difference between estimate and rate.
         let early = after(&mut w, 0, 1, 2, 1000);
-        let late = after(&mut w, 1, 10, 2, 1000);
+        let late_rate = after(&mut w, 1, 10, 2, 1000);
         assert!(early > 3.5e6 && early < 3.7e6, "{early}");
-        assert!((late - 4e6).abs() < 1.0, "{late}");
+        assert!((late_rate - 4e6).abs() < 1.0, "{late_rate}");
     }
 
     /// The estimate exists from time zero, so it decays until the first packet.

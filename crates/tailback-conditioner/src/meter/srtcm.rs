@@ -52,12 +52,14 @@ params! {
     const PARAMS;
 
     COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
-        "The rate at which tokens come; headers count.", "RFC 2697 section 2 (CIR)");
+        "The rate at which tokens arrive. The rate includes headers.", "RFC 2697 section 2 (CIR)");
     COMMITTED_BURST: u64 = Key::new("committed_burst", OR_ZERO, "",
-        "How much may come at once and be green; at least the largest packet, or 0B if no packet is to be green.",
+        "How many bytes may arrive at once and be green. Give at least the size of the largest packet, or 0B if no \
+         packet should be green.",
         "RFC 2697 section 2 (CBS)");
     EXCESS_BURST: u64 = Key::new("excess_burst", OR_ZERO, "",
-        "How much may come at once and be yellow; at least the largest packet, or 0B if no packet is to be yellow.",
+        "How many bytes may arrive at once and be yellow. Give at least the size of the largest packet, or 0B if no \
+         packet should be yellow.",
         "RFC 2697 section 2 (EBS)");
     MODE;
     PER;
@@ -153,20 +155,26 @@ mod tests {
     /// The excess bucket gets only the tokens that do not fit into the committed bucket.
     #[test]
     fn yellow_is_what_was_saved() {
-        let mut m = meter(&[]).unwrap();
-        let mut at = |ms: u64| m.colour(1500, Green, Time(ms * 1_000_000));
-        assert_eq!([at(0), at(0), at(0), at(0)], [Green, Green, Yellow, Red]);
+        let mut srtcm = meter(&[]).unwrap();
+        let mut colour_at = |ms: u64| srtcm.colour(1500, Green, Time(ms * 1_000_000));
+        assert_eq!(
+            [colour_at(0), colour_at(0), colour_at(0), colour_at(0)],
+            [Green, Green, Yellow, Red]
+        );
         // In 3 ms 3000 bytes of tokens arrive, and all are used for green packets. In 4 ms 1000 bytes more arrive,
         // which is too little for a yellow packet.
-        assert_eq!([at(3), at(3), at(3)], [Green, Green, Red]);
-        assert_eq!([at(7), at(7), at(7)], [Green, Green, Red]);
-        assert_eq!([at(12), at(12), at(12), at(12)], [Green, Green, Yellow, Red]);
+        assert_eq!([colour_at(3), colour_at(3), colour_at(3)], [Green, Green, Red]);
+        assert_eq!([colour_at(7), colour_at(7), colour_at(7)], [Green, Green, Red]);
         assert_eq!(
-            (m.read(0, Time(13_000_000)), m.read(1, Time(13_000_000))),
+            [colour_at(12), colour_at(12), colour_at(12), colour_at(12)],
+            [Green, Green, Yellow, Red]
+        );
+        assert_eq!(
+            (srtcm.read(0, Time(13_000_000)), srtcm.read(1, Time(13_000_000))),
             (1000.0, 0.0)
         );
         assert_eq!(
-            (m.read(0, Time(99_000_000)), m.read(1, Time(99_000_000))),
+            (srtcm.read(0, Time(99_000_000)), srtcm.read(1, Time(99_000_000))),
             (3000.0, 1500.0)
         );
     }

@@ -38,9 +38,10 @@ params! {
     const PARAMS;
 
     pub TOKEN_RATE: BitRate = Key::new("rate", RATE, "",
-        "Packets within this rate are in profile; headers count.", "RFC 2697 section 2 (CIR)");
+        "Packets within this rate are in profile. The rate includes headers.", "RFC 2697 section 2 (CIR)");
     DEPTH: u64 = Key::new("depth", BURST, "15000B",
-        "How much may come at once; at least the largest packet, which otherwise would never be in profile.",
+        "How many bytes may arrive at once. Give at least the size of the largest packet, which otherwise would never \
+         be in profile.",
         "ten packets of 1500 B, since at one packet roundings decide; RFC 2697 section 2 (CBS) leaves it open");
     pub EXCESS: OutOfProfile = Key::choice("excess", "mark",
         "What happens to packets out of profile: they are marked AF12, or dropped.", "RFC 2475 section 2.3.3");

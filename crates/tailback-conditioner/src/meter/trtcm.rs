@@ -50,13 +50,15 @@ params! {
     const PARAMS;
 
     COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
-        "Packets within this rate are green; headers count.", "RFC 2698 section 2 (CIR)");
+        "Packets within this rate are green. The rate includes headers.", "RFC 2698 section 2 (CIR)");
     COMMITTED_BURST: u64 = Key::new("committed_burst", BURST, "",
-        "How much may come at once and be green; at least the largest packet.", "RFC 2698 section 2 (CBS)");
+        "How many bytes may arrive at once and be green. Give at least the size of the largest packet.",
+        "RFC 2698 section 2 (CBS)");
     PEAK_RATE: BitRate = Key::new("peak_rate", RATE, "",
-        "The rate above which packets are red; at least the committed rate.", "RFC 2698 section 2 (PIR)");
+        "The rate above which packets are red. Give at least the committed rate.", "RFC 2698 section 2 (PIR)");
     PEAK_BURST: u64 = Key::new("peak_burst", BURST, "",
-        "How much may come at once before packets are red; at least the largest packet.", "RFC 2698 section 2 (PBS)");
+        "How many bytes may arrive at once before packets are red. Give at least the size of the largest packet.",
+        "RFC 2698 section 2 (PBS)");
     MODE;
     PER;
     CLASS;
@@ -109,11 +111,11 @@ fn build(s: &Settings, _: Stream) -> Result<Box<dyn Meter>, Refusal> {
 impl Meter for TwoRate {
     fn colour(&mut self, bytes: u32, came: Colour, now: Time) -> Colour {
         self.fill(now);
-        let came = self.known(came);
+        let known_colour = self.known(came);
         let (committed, peak) = (&mut self.committed, &mut self.peak);
-        if came == Colour::Red || !peak.1.take(bytes) {
+        if known_colour == Colour::Red || !peak.1.take(bytes) {
             Colour::Red
-        } else if came == Colour::Yellow || !committed.1.take(bytes) {
+        } else if known_colour == Colour::Yellow || !committed.1.take(bytes) {
             Colour::Yellow
         } else {
             Colour::Green

@@ -37,7 +37,7 @@ params! {
     const PARAMS;
 
     COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
-        "Traffic up to this rate is green; headers count.", "Clark and Fang 1998 section III");
+        "Traffic up to this rate is green. The rate includes headers.", "Clark and Fang 1998 section III");
     WINDOW;
     MODE;
     PER;

@@ -7,8 +7,8 @@
 //! rate > peak:         red with probability (rate - peak) / rate, yellow with (peak - committed) / rate, else green
 //! ```
 //!
-//! In other words: a number drawn uniformly between zero and the rate is below the committed rate, below the peak
-//! rate, or above it.
+//! In other words: a number is drawn uniformly between zero and the rate. If the number is above the peak rate, the
+//! packet is red. If not, but if the number is above the committed rate, the packet is yellow; otherwise it is green.
 //!
 //! From: RFC 2859 sections 3 and 4.
 //!
@@ -41,9 +41,9 @@ params! {
     const PARAMS;
 
     COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
-        "Traffic up to this rate is green; headers count.", "RFC 2859 section 2 (CTR)");
+        "Traffic up to this rate is green. The rate includes headers.", "RFC 2859 section 2 (CTR)");
     PEAK_RATE: BitRate = Key::new("peak_rate", RATE, "",
-        "The rate above which packets are red; at least the committed rate.", "RFC 2859 section 2 (PTR)");
+        "The rate above which packets are red. Give at least the committed rate.", "RFC 2859 section 2 (PTR)");
     WINDOW;
     MODE;
     PER;
@@ -76,15 +76,15 @@ fn build(s: &Settings, draws: Stream) -> Result<Box<dyn Meter>, Refusal> {
 
 impl Meter for ThreeColour {
     fn colour(&mut self, bytes: u32, came: Colour, now: Time) -> Colour {
-        let drawn = self.rate.count(bytes, now) * (1.0 - self.draws.uniform());
-        let drawn = if drawn > self.peak {
+        let drawn_rate = self.rate.count(bytes, now) * (1.0 - self.draws.uniform());
+        let colour = if drawn_rate > self.peak {
             Colour::Red
-        } else if drawn > self.committed {
+        } else if drawn_rate > self.committed {
             Colour::Yellow
         } else {
             Colour::Green
         };
-        self.mode.of(came, drawn)
+        self.mode.of(came, colour)
     }
 
     fn read(&self, _probe: usize, _now: Time) -> f64 {
@@ -104,10 +104,10 @@ mod tests {
             .with("peak_rate", peak);
         let mut m = build(&s, Stream::new(1, "test")).unwrap();
         let colours = (0..22_000).map(|i| m.colour(1000, Colour::Green, Time(i * 2_000_000)));
-        let late: Vec<Colour> = colours.skip(2_000).collect();
-        let share = |n: usize| n as f64 / late.len() as f64;
-        let count = |colour| share(late.iter().filter(|c| **c == colour).count());
-        let changes = late.windows(2).filter(|w| w[0] != w[1]).count();
+        let late_colours: Vec<Colour> = colours.skip(2_000).collect();
+        let share = |n: usize| n as f64 / late_colours.len() as f64;
+        let count = |colour| share(late_colours.iter().filter(|c| **c == colour).count());
+        let changes = late_colours.windows(2).filter(|w| w[0] != w[1]).count();
         (Colour::ALL.map(count), share(changes))
     }
 
@@ -137,17 +137,17 @@ mod tests {
             .with("committed_rate", "1Mbps")
             .with("peak_rate", "2Mbps")
             .with("mode", "aware");
-        let mut m = build(&s, Stream::new(1, "test")).unwrap();
-        let mut got = [[0_u32; 3]; 3];
+        let mut tsw3cm = build(&s, Stream::new(1, "test")).unwrap();
+        let mut colours = [[0_u32; 3]; 3];
         for i in 0..30_000_u64 {
             let came = Colour::ALL[i as usize % 3];
-            let colour = m.colour(1000, came, Time(i * 2_000_000));
-            got[came as usize][colour as usize] += u32::from(i >= 3_000);
+            let colour = tsw3cm.colour(1000, came, Time(i * 2_000_000));
+            colours[came as usize][colour as usize] += u32::from(i >= 3_000);
         }
-        assert_eq!((got[2], got[1][0]), ([0, 0, 9_000], 0));
+        assert_eq!((colours[2], colours[1][0]), ([0, 0, 9_000], 0));
         assert!(
-            got[0][0].abs_diff(2_250) < 200 && got[1][1].abs_diff(4_500) < 200,
-            "{got:?}"
+            colours[0][0].abs_diff(2_250) < 200 && colours[1][1].abs_diff(4_500) < 200,
+            "{colours:?}"
         );
     }
 

@@ -214,9 +214,9 @@ mod tests {
 
     #[test]
     fn units_and_meanings_come_back() {
-        let mut found = bare();
-        decode(&encode(&columns()), &mut found);
-        assert_eq!(found, columns());
+        let mut columns_found = bare();
+        decode(&encode(&columns()), &mut columns_found);
+        assert_eq!(columns_found, columns());
     }
 
     /// No changed bit leads outside the bytes, and a truncated schema gives nothing, or a part of it.
@@ -224,17 +224,17 @@ mod tests {
     fn what_is_damaged_says_less_and_stops_nothing() {
         let good = BASE64_STANDARD.decode(encode(&columns())).unwrap();
         let read = |bytes: &[u8]| {
-            let mut found = bare();
-            decode(&BASE64_STANDARD.encode(bytes), &mut found);
-            found
+            let mut columns_found = bare();
+            decode(&BASE64_STANDARD.encode(bytes), &mut columns_found);
+            columns_found
         };
-        let mut other = 0;
+        let mut changed_reads = 0;
         for bit in 0..good.len() * 8 {
             let mut bad = good.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
-            other += usize::from(read(&bad) != columns());
+            changed_reads += usize::from(read(&bad) != columns());
         }
-        assert!(other > good.len(), "{other} of {} bits", good.len() * 8);
+        assert!(changed_reads > good.len(), "{changed_reads} of {} bits", good.len() * 8);
         assert_eq!(read(&good[..good.len() / 4]), bare());
         decode("no base64", &mut bare());
     }

@@ -46,9 +46,9 @@ pub fn entry(text: &str, start: u64) -> String {
 /// An error of the file system.
 pub fn seal(file: &mut File, start: u64) -> io::Result<()> {
     let bytes = from(file, start)?;
-    let at = find(&bytes).ok_or_else(|| io::Error::other("the footer has no contents"))?;
+    let contents_offset = find(&bytes).ok_or_else(|| io::Error::other("the footer has no contents"))?;
     let sum = format!("{:0SUM$x}", crc32fast::hash(&bytes));
-    file.seek(SeekFrom::Start(start + at as u64))?;
+    file.seek(SeekFrom::Start(start + contents_offset as u64))?;
     file.write_all(sum.as_bytes())
 }
 
@@ -141,19 +141,19 @@ mod tests {
         let path = dir.join("runs.parquet");
         let mut t = Table::new("runs", &DEFS);
         t.row([Cell::from("a")]);
-        let made = || {
+        let writer = || {
             let mut w = ChunkWriter::create(&path).unwrap();
             w.chunk(&t).unwrap();
             w
         };
-        let layout = made().close_saying(&|own| format!("rows: {:?}", own.rows)).unwrap();
+        let layout = writer().close_saying(&|own| format!("rows: {:?}", own.rows)).unwrap();
         let (rows, end) = (layout.ends[0] as usize, layout.ends[1]);
-        let said = FooterText::Text {
+        let footer_text = FooterText::Text {
             text: "rows: [1]".into(),
             end,
             sum: layout.sums[1],
         };
-        assert_eq!(read(&path).unwrap(), said);
+        assert_eq!(read(&path).unwrap(), footer_text);
         let good = std::fs::read(&path).unwrap();
         let mark = find(&good).unwrap() - MARK.len();
         for at in (0..good.len()).step_by(3).chain(mark..mark + MARK.len() + SUM) {
@@ -162,14 +162,14 @@ mod tests {
             std::fs::write(&path, &bad).unwrap();
             let expected = match at {
                 // The rows have their own checksums.
-                at if at < rows => said.clone(),
+                at if at < rows => footer_text.clone(),
                 // This also holds if the mark is missing, because a file that was written here has a mark.
                 _ => FooterText::Damaged,
             };
-            let found = read(&path).unwrap();
+            let text_found = read(&path).unwrap();
             assert!(
-                found == expected || found == FooterText::Nothing && at > good.len() - 9,
-                "byte {at}: {found:?}"
+                text_found == expected || text_found == FooterText::Nothing && at > good.len() - 9,
+                "byte {at}: {text_found:?}"
             );
         }
         for length in (0..good.len()).step_by(41) {

@@ -49,12 +49,12 @@ impl Layout {
     /// closed.
     pub(super) fn own(text: &str, end: u64, sum: u32) -> Option<Layout> {
         let json: Value = serde_json::from_str(text).ok()?;
-        let own = match json.get(OWN) {
+        let own_layout = match json.get(OWN) {
             Some(own) => own,
             // In the list of a place, the file of the list is the first.
             None => json.get("files")?.as_object()?.iter().next()?.1,
         };
-        let mut layout = Layout::from_json(own)?;
+        let mut layout = Layout::from_json(own_layout)?;
         layout.ends.push(end);
         layout.sums.push(sum);
         let rises = layout.ends.is_sorted();
@@ -65,14 +65,14 @@ impl Layout {
     /// All rows as one section, which is enough for a file that only describes itself.
     pub(super) fn as_one(&self) -> Layout {
         let mut sum = crc32fast::Hasher::new();
-        let mut at = 0;
+        let mut begin = 0;
         for (end, s) in self.ends.iter().zip(&self.sums) {
-            sum.combine(&crc32fast::Hasher::new_with_initial_len(*s, end - at));
-            at = *end;
+            sum.combine(&crc32fast::Hasher::new_with_initial_len(*s, end - begin));
+            begin = *end;
         }
         Layout {
             rows: vec![self.rows.iter().sum()],
-            ends: vec![at],
+            ends: vec![begin],
             sums: vec![sum.finalize()],
         }
     }

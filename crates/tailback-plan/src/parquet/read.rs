@@ -39,7 +39,7 @@ pub fn read(path: &Path) -> io::Result<Table> {
 
 /// Compare a file with its own checksums, if it has them.
 fn whole(path: &Path) -> io::Result<()> {
-    let own = match footer::read(path)? {
+    let own_layout = match footer::read(path)? {
         FooterText::Text { text, end, sum } => Layout::own(&text, end, sum),
         FooterText::Nothing => None,
         FooterText::Damaged => {
@@ -50,7 +50,7 @@ fn whole(path: &Path) -> io::Result<()> {
             )));
         }
     };
-    match own.is_some_and(|layout| layout.check(path) != Condition::Whole) {
+    match own_layout.is_some_and(|layout| layout.check(path) != Condition::Whole) {
         true => Err(damaged(path)),
         false => Ok(()),
     }
@@ -251,7 +251,7 @@ fn is_list(column: &ColumnDescriptor) -> bool {
 fn read_values(group: &dyn RowGroupReader, column: usize, data: &mut Data) -> Result<()> {
     let rows = usize::try_from(group.metadata().num_rows())?;
     let declared = group.metadata().column(column).column_descr();
-    let before = data.len();
+    let rows_before = data.len();
     match data {
         Data::Count(values) => pieces::<Int64Type>(group, column, &mut |piece| {
             values.extend(piece.map(|x| x.map_or(0, |x| x.cast_unsigned())));
@@ -267,24 +267,24 @@ fn read_values(group: &dyn RowGroupReader, column: usize, data: &mut Data) -> Re
             // Only the file itself gives this number of rows, and nothing confirms it.
             let full = |_| ParquetError::General(format!("{rows} rows do not fit in memory"));
             values.try_reserve(rows).map_err(full)?;
-            values.resize(before + rows, f64::NAN);
+            values.resize(rows_before + rows, f64::NAN);
         }
         Data::Text(values) => {
             // Neighbouring rows often have the same text: share it.
-            let mut last: Arc<str> = "".into();
+            let mut last_text: Arc<str> = "".into();
             pieces::<ByteArrayType>(group, column, &mut |piece| {
                 for text in piece {
                     let text = text.map_or(Ok(""), ByteArray::as_utf8)?;
-                    if *last != *text {
-                        last = text.into();
+                    if *last_text != *text {
+                        last_text = text.into();
                     }
-                    values.push(last.clone());
+                    values.push(last_text.clone());
                 }
                 Ok(())
             })?;
         }
     }
-    match data.len() - before == rows {
+    match data.len() - rows_before == rows {
         true => Ok(()),
         false => Err(ParquetError::General("a column of another length than its rows".into())),
     }

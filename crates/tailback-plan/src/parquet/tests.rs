@@ -51,19 +51,19 @@ fn a_flipped_bit_costs_one_chunk_and_a_cut_the_file() {
     let layout = w.close().unwrap();
     assert_eq!(layout.rows, [3, 0, 500]);
     assert_eq!(layout.check(&path), Condition::Whole);
-    for (g, n) in [3, 0, 500].into_iter().enumerate() {
-        assert_eq!(read_chunk(&path, "flows", &layout, g).unwrap(), table(n));
+    for (row_group, n) in [3, 0, 500].into_iter().enumerate() {
+        assert_eq!(read_chunk(&path, "flows", &layout, row_group).unwrap(), table(n));
     }
     let good = std::fs::read(&path).unwrap();
-    for (at, byte) in good.iter().copied().enumerate() {
-        put(&path, at, byte ^ 4);
-        let expected = match at as u64 {
+    for (position, byte) in good.iter().copied().enumerate() {
+        put(&path, position, byte ^ 4);
+        let expected = match position as u64 {
             x if x < layout.ends[0] => Condition::Damaged(vec![0]),
             x if x < layout.ends[2] => Condition::Damaged(vec![2]),
             _ => Condition::Lost,
         };
-        assert_eq!(layout.check(&path), expected, "byte {at}");
-        put(&path, at, byte);
+        assert_eq!(layout.check(&path), expected, "byte {position}");
+        put(&path, position, byte);
     }
     std::fs::write(&path, &good[..good.len() - 1]).unwrap();
     assert_eq!(layout.check(&path), Condition::Lost);
@@ -80,17 +80,17 @@ fn a_flipped_bit_is_an_error_and_never_another_number() {
         let goodput = if i % 7 == 0 { f64::NAN } else { i as f64 * 0.5 };
         t.row([Cell::from(if i < 20 { "a" } else { "b" }), i.into(), goodput.into()]);
     }
-    let (whole, chunked, bad) = (
+    let (whole_file, chunked, bad) = (
         dir.join("flows.parquet"),
         dir.join("chunks.parquet"),
         dir.join("bad.parquet"),
     );
-    write(&whole, &t).unwrap();
+    write(&whole_file, &t).unwrap();
     let mut w = ChunkWriter::create(&chunked).unwrap();
     w.chunk(&t.rows_between(0, 15)).unwrap();
     w.chunk(&t.rows_between(15, 40)).unwrap();
     w.close().unwrap();
-    for file in [whole, chunked] {
+    for file in [whole_file, chunked] {
         let good = std::fs::read(&file).unwrap();
         let mut refused = 0;
         std::fs::write(&bad, &good).unwrap();

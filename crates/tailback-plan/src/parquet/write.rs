@@ -140,8 +140,8 @@ fn write_group(writer: &mut SerializedFileWriter<File>, table: &Table, from: usi
 
 /// The columns as Parquet declares them.
 fn schema(columns: &[Column]) -> Result<TypePtr> {
-    let field = |c: &Column| {
-        let (physical, logical, repetition) = match c.data {
+    let field = |column: &Column| {
+        let (physical, logical, repetition) = match column.data {
             Data::Count(_) => (
                 Physical::INT64,
                 Some(LogicalType::integer(64, false)),
@@ -150,7 +150,7 @@ fn schema(columns: &[Column]) -> Result<TypePtr> {
             Data::Real(_) => (Physical::DOUBLE, None, Repetition::OPTIONAL),
             Data::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED),
         };
-        let field = Type::primitive_type_builder(&c.name, physical)
+        let field = Type::primitive_type_builder(&column.name, physical)
             .with_logical_type(logical)
             .with_repetition(repetition);
         field.build().map(Arc::new)

@@ -52,7 +52,7 @@ impl<'a> Filing<'a> {
 
     /// Store the finished runs of a chunk; this is the whole chunk if no run is missing.
     fn close(&mut self, chunk: usize) -> io::Result<()> {
-        let whole = self.missing[chunk] == 0;
+        let is_whole = self.missing[chunk] == 0;
         let mut runs = Vec::new();
         let mut fresh = Vec::new();
         for i in self.chunks[chunk].runs.clone() {
@@ -60,11 +60,11 @@ impl<'a> Filing<'a> {
             if let Some((tables, cost)) = self.open.remove(&i) {
                 fresh.push((key, cost));
                 runs.push((i, tables));
-            } else if whole {
+            } else if is_whole {
                 runs.push((i, self.store.load(key)?));
             }
         }
-        self.store.add_chunk(self.plan, chunk, &runs, &fresh, whole)
+        self.store.add_chunk(self.plan, chunk, &runs, &fresh, is_whole)
     }
 
     /// Join chunks that are stored in pieces and of which no run had to be simulated.
@@ -169,7 +169,7 @@ impl Keeper for Filing<'_> {
             Ending::Broken => Ok(()),
         };
         let complete = matches!(ending, Ending::Complete { .. }) && done.is_ok();
-        let kept = if complete && self.store.keep.finish == Finish::Tables && !self.plan.runs.is_empty() {
+        let kept_tables = if complete && self.store.keep.finish == Finish::Tables && !self.plan.runs.is_empty() {
             Kept::Stored(self.store.keep.dir.clone())
         } else if complete {
             Kept::Tables(Vec::new())
@@ -180,7 +180,7 @@ impl Keeper for Filing<'_> {
                 None => store.load(plan.runs[i].key).ok(),
             }))
         };
-        (kept, done)
+        (kept_tables, done)
     }
 
     fn replaced(&self) -> usize {

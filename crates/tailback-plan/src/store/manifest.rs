@@ -128,22 +128,23 @@ impl Manifest {
     }
 
     fn run(&self, r: &Run, ended: Option<Status>) -> Value {
-        let mut v = json!({ "point": r.point, "replication": r.replication, "seed": r.seed, "key": r.key.to_string() });
+        let mut described =
+            json!({ "point": r.point, "replication": r.replication, "seed": r.seed, "key": r.key.to_string() });
         let Some(status) = ended else {
-            return v;
+            return described;
         };
         let cost = self.costs.get(&r.key);
         let fresh = cost.filter(|c| c.fresh);
-        v["status"] = if status == Status::Done { "done" } else { "failed" }.into();
-        v["kept"] = fresh.is_none().into();
-        v["cpu_s"] = fresh.map_or(0.0, |c| round(c.report.cpu_s)).into();
+        described["status"] = if status == Status::Done { "done" } else { "failed" }.into();
+        described["kept"] = fresh.is_none().into();
+        described["cpu_s"] = fresh.map_or(0.0, |c| round(c.report.cpu_s)).into();
         // The cost is unknown if a manifest was damaged.
         if let Some(c) = cost {
-            v["cost_s"] = round(c.report.cpu_s).into();
-            v["packet_hops"] = c.report.packet_hops.into();
-            v["events"] = c.report.events.into();
+            described["cost_s"] = round(c.report.cpu_s).into();
+            described["packet_hops"] = c.report.packet_hops.into();
+            described["events"] = c.report.events.into();
         }
-        v
+        described
     }
 }
 
@@ -264,13 +265,13 @@ impl Said {
         let Some(sum) = manifest.head.remove("sum") else {
             return ReadManifest::Said(manifest);
         };
-        let whole = sum.as_u64().and_then(|s| u32::try_from(s).ok()).is_some_and(|s| {
+        let is_whole = sum.as_u64().and_then(|s| u32::try_from(s).ok()).is_some_and(|s| {
             let end = length.saturating_sub(tail(s).len() as u64);
             open(path)
                 .and_then(|mut f| sums(&mut f, &[end]))
                 .is_ok_and(|found| found == [s])
         });
-        if whole {
+        if is_whole {
             ReadManifest::Said(manifest)
         } else {
             ReadManifest::Damaged
@@ -363,11 +364,11 @@ impl<'de> Visitor<'de> for RowsVisitor {
 
 /// The time of day in UTC, in the format of ISO 8601.
 fn now() -> String {
-    let since = SystemTime::now()
+    let epoch_s = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or(Duration::ZERO)
         .as_secs();
-    let (days, seconds) = (since / 86_400, since % 86_400);
+    let (days, seconds) = (epoch_s / 86_400, epoch_s % 86_400);
     // Days since 0000-03-01, in eras of 400 years; months are counted from March, so that leap days are at the end.
     let z = days + 719_468;
     let (era, day) = (z / 146_097, z % 146_097);

@@ -169,12 +169,12 @@ impl Store {
     }
 
     fn add_source(&mut self, s: Source) -> usize {
-        let at = self.sources.len();
+        let index = self.sources.len();
         for (chunk, keys) in s.contents.keys.iter().enumerate().filter(|(c, _)| s.usable[*c]) {
             for key in keys {
                 let failed = s.contents.failed.contains(key);
                 let place = ChunkPlace {
-                    source: at,
+                    source: index,
                     chunk,
                     failed,
                 };
@@ -185,7 +185,7 @@ impl Store {
             }
         }
         self.sources.push(Some(s));
-        at
+        index
     }
 
     /// Whether a run's results are stored and need not be made again.
@@ -235,12 +235,12 @@ impl Store {
 
     fn find(&mut self, key: Key) -> io::Result<(read::At<'_>, &mut Cache)> {
         let p = self.index.get(&key).ok_or_else(|| missing(key))?;
-        let at = read::At {
+        let place = read::At {
             number: p.source,
             source: self.sources[p.source].as_ref().ok_or_else(|| missing(key))?,
             chunk: p.chunk,
         };
-        Ok((at, &mut self.cache))
+        Ok((place, &mut self.cache))
     }
 
     /// Whether these runs, in this order, are one whole chunk, and whether their rows are read from this chunk.

@@ -30,7 +30,7 @@ impl Folder {
     pub fn look(dir: &Path) -> Folder {
         let mut damaged = Vec::new();
         // If a finish was interrupted after everything was staged, the manifest of that finish is the valid one.
-        let (found, suffix) = match Said::read(&dir.join(PUBLISH)) {
+        let (manifest_read, suffix) = match Said::read(&dir.join(PUBLISH)) {
             ReadManifest::Said(said) => (ReadManifest::Said(said), STAGED),
             ReadManifest::Nothing | ReadManifest::Damaged => (Said::read(&dir.join(manifest::FILE)), ""),
         };
@@ -45,17 +45,17 @@ impl Folder {
         let published = match Contents::read(&file_of(dir, LIST, suffix)) {
             Listed::Contents(contents) => Some(Source::check(dir, contents, suffix, &mut damaged)),
             listed => {
-                let said = matches!(&found, ReadManifest::Said(m) if !m.tables().is_empty());
+                let lists_tables = matches!(&manifest_read, ReadManifest::Said(m) if !m.tables().is_empty());
                 // Without a list no file can be checked, unless another program has made the files.
                 let others = names().any(|n| n != LIST && file_of(dir, n, suffix).is_file());
                 let own = file_of(dir, LIST, suffix);
-                if said || matches!(listed, Listed::Damaged) || (others && !own.is_file()) {
+                if lists_tables || matches!(listed, Listed::Damaged) || (others && !own.is_file()) {
                     damaged.push(own);
                 }
                 None
             }
         };
-        let manifest = match found {
+        let manifest = match manifest_read {
             ReadManifest::Said(said) => said,
             ReadManifest::Nothing if published.is_none() && chunks.is_empty() => Said::default(),
             ReadManifest::Nothing | ReadManifest::Damaged => {
@@ -243,13 +243,13 @@ pub struct Stored {
 impl Stored {
     /// Open the intact files of a folder.
     pub fn open(dir: &Path) -> Stored {
-        let found = Folder::look(dir);
+        let folder = Folder::look(dir);
         let mut places = HashMap::new();
-        let sources: Vec<Source> = found.chunks.into_iter().chain(found.published).collect();
-        for (at, s) in sources.iter().enumerate() {
+        let sources: Vec<Source> = folder.chunks.into_iter().chain(folder.published).collect();
+        for (source_number, s) in sources.iter().enumerate() {
             for (chunk, keys) in s.contents.keys.iter().enumerate().filter(|(c, _)| s.usable[*c]) {
                 for key in keys.iter().filter(|k| !s.contents.failed.contains(*k)) {
-                    places.insert(*key, (at, chunk));
+                    places.insert(*key, (source_number, chunk));
                 }
             }
         }

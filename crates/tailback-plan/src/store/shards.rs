@@ -44,12 +44,12 @@ pub fn announce(dir: &Path, by: &str, plan: &Plan, about: About) -> io::Result<(
     alone(dir)?;
     std::fs::create_dir_all(folders::shard(dir, by))?;
     let place = dir.join(manifest::FILE);
-    let before = match Said::read(&place) {
+    let earlier = match Said::read(&place) {
         ReadManifest::Said(said) => said,
         ReadManifest::Nothing | ReadManifest::Damaged => Said::default(),
     };
-    let keys = before.runs.iter().map(|r| r.key);
-    if !before.runs.is_empty() && keys.eq(plan.runs.iter().map(|r| r.key)) {
+    let keys = earlier.runs.iter().map(|r| r.key);
+    if !earlier.runs.is_empty() && keys.eq(plan.runs.iter().map(|r| r.key)) {
         return Ok(());
     }
     let keep = Keep { about, ..Keep::at(dir) };
@@ -57,13 +57,13 @@ pub fn announce(dir: &Path, by: &str, plan: &Plan, about: About) -> io::Result<(
         plan,
         status: SHARED,
         elapsed_s: 0.0,
-        tables: &before.tables_here(),
+        tables: &earlier.tables_here(),
         run: &|_| None,
     };
     // Two shards may begin at once: each writes its own file, and both files have the same contents, whichever is
     // moved last.
     let own = folders::shard(dir, by).join("whole.json");
-    Manifest::new(&keep, &before, &Times::read(dir)).write(&own, &telling)?;
+    Manifest::new(&keep, &earlier, &Times::read(dir)).write(&own, &telling)?;
     std::fs::rename(own, place)?;
     sync_folder(dir)
 }

@@ -85,11 +85,11 @@ impl Contents {
 
     /// `end` and `sum` are the values that the file's own layout could not contain.
     fn from_text(text: &str, end: u64, sum: u32) -> Option<Contents> {
-        let v: Value = serde_json::from_str(text).ok()?;
-        if v.get("format")?.as_u64()? != 1 {
+        let manifest: Value = serde_json::from_str(text).ok()?;
+        if manifest.get("format")?.as_u64()? != 1 {
             return None;
         }
-        let text = |k: &str| Some(v.get(k)?.as_str()?.to_string());
+        let text = |k: &str| Some(manifest.get(k)?.as_str()?.to_string());
         let layout = |(name, f): (&String, &Value)| -> Option<(String, Layout)> {
             let mut layout = Layout::from_json(f)?;
             if name == LIST {
@@ -98,7 +98,12 @@ impl Contents {
             }
             Some((name.clone(), layout))
         };
-        let files: Vec<_> = v.get("files")?.as_object()?.iter().map(layout).collect::<Option<_>>()?;
+        let files: Vec<_> = manifest
+            .get("files")?
+            .as_object()?
+            .iter()
+            .map(layout)
+            .collect::<Option<_>>()?;
         let chunks = files.first()?.1.rows.len();
         let fits = |(_, l): &(String, Layout)| {
             l.rows.len() == chunks && l.ends.len() == chunks + 1 && l.sums.len() == chunks + 1
@@ -107,7 +112,7 @@ impl Contents {
         Some(Contents {
             build: text("build")?,
             plan: text("plan")?,
-            whole: v.get("whole")?.as_bool()?,
+            whole: manifest.get("whole")?.as_bool()?,
             keys: vec![Vec::new(); chunks],
             failed: BTreeSet::new(),
             files,
@@ -180,11 +185,11 @@ impl Source {
         };
         let mut odd = false;
         let take = &mut |chunk: usize, t: Table| {
-            let texts = |name: &str| match t.column(name).map(|c| &c.data) {
+            let column_texts = |name: &str| match t.column(name).map(|c| &c.data) {
                 Some(Data::Text(v)) => v.as_slice(),
                 _ => &[],
             };
-            for (key, status) in texts("key").iter().zip(texts("status")) {
+            for (key, status) in column_texts("key").iter().zip(column_texts("status")) {
                 let Some(key) = Key::parse(key) else {
                     odd = true;
                     continue;

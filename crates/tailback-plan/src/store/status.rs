@@ -95,12 +95,12 @@ pub fn status(dir: &Path) -> FolderStatus {
     };
     let mut runs: Vec<RunStatus> = listed.iter().map(|r| status_of(r.key, Some(r))).collect();
     let planned: HashSet<Key> = listed.iter().map(|r| r.key).collect();
-    let others: BTreeSet<Key> = sources()
+    let other_keys: BTreeSet<Key> = sources()
         .flat_map(usable)
         .map(|(k, _)| k)
         .filter(|k| !planned.contains(k))
         .collect();
-    runs.extend(others.iter().map(|k| status_of(*k, None)));
+    runs.extend(other_keys.iter().map(|k| status_of(*k, None)));
     let shards: Vec<ShardStatus> = folders::shards(dir).iter().map(|s| shard(s)).collect();
     let at_work = in_use_by.or(shards.iter().find_map(|s| s.in_use_by));
     FolderStatus {

@@ -43,14 +43,14 @@ impl Times {
     pub fn add(dir: &Path, call: u64, runs: &[(Key, RunReport)]) -> io::Result<()> {
         let mut text = String::new();
         for (key, cost) in runs {
-            let line = json!({
+            let call_line = json!({
                 "call": call,
                 "key": key.to_string(),
                 "cpu_s": round(cost.cpu_s),
                 "packet_hops": cost.packet_hops,
                 "events": cost.events,
             });
-            text += &format!("{line}\n");
+            text += &format!("{call_line}\n");
         }
         let path = dir.join(FILE);
         if path.exists() {

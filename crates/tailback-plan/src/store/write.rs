@@ -83,8 +83,8 @@ impl Store {
 
     fn write_chunk(&mut self, part: &Path, number: usize, mut contents: Contents, tables: &[Table]) -> io::Result<()> {
         let named = Key::of_all(contents.keys.iter().flatten()).to_string();
-        let at = part.join(folders::chunk_name(number, &named));
-        let partial = at.with_extension("partial");
+        let chunk_path = part.join(folders::chunk_name(number, &named));
+        let partial = chunk_path.with_extension("partial");
         std::fs::create_dir_all(&partial)?;
         let mut write = || -> io::Result<()> {
             let mut files = Vec::new();
@@ -98,10 +98,10 @@ impl Store {
             }
             contents.close(files)?;
             sync_folder(&partial)?;
-            if at.exists() {
-                folders::remove_chunk(&at)?;
+            if chunk_path.exists() {
+                folders::remove_chunk(&chunk_path)?;
             }
-            std::fs::rename(&partial, &at)?;
+            std::fs::rename(&partial, &chunk_path)?;
             sync_folder(part)
         };
         if let Err(e) = write() {
@@ -109,14 +109,14 @@ impl Store {
             folders::remove_if_empty(part);
             return Err(e);
         }
-        self.broken.retain(|b| *b != at);
+        self.broken.retain(|b| *b != chunk_path);
         for s in &mut self.sources {
-            if s.as_ref().is_some_and(|s| s.dir == at) {
+            if s.as_ref().is_some_and(|s| s.dir == chunk_path) {
                 *s = None;
             }
         }
         self.add_source(Source {
-            dir: at,
+            dir: chunk_path,
             usable: vec![true; contents.keys.len()],
             contents,
             suffix: "",
@@ -227,20 +227,20 @@ impl Store {
         let Some(at) = self.published.filter(|_| self.keep.others == Others::Beside) else {
             return Ok(());
         };
-        let own: HashSet<Key> = plan.runs.iter().map(|r| r.key).collect();
+        let own_keys: HashSet<Key> = plan.runs.iter().map(|r| r.key).collect();
         let Some(source) = self.sources[at].clone() else {
             return Ok(());
         };
-        for (number, keys) in source.contents.keys.iter().enumerate() {
-            let others = |k: &Key| {
+        for (chunk_number, keys) in source.contents.keys.iter().enumerate() {
+            let other_here = |k: &Key| {
                 let here = self.index.get(k).is_some_and(|p| p.source == at);
-                here && !own.contains(k)
+                here && !own_keys.contains(k)
             };
-            let keys: Vec<Key> = keys.iter().copied().filter(others).collect();
+            let keys: Vec<Key> = keys.iter().copied().filter(other_here).collect();
             if keys.is_empty() {
                 continue;
             }
-            let tables = super::read::rows_of(&source, number, &keys)?;
+            let tables = super::read::rows_of(&source, chunk_number, &keys)?;
             let contents = Contents {
                 build: source.contents.build.clone(),
                 plan: source.contents.plan.clone(),
@@ -253,7 +253,7 @@ impl Store {
                 keys: vec![keys],
                 files: Vec::new(),
             };
-            self.write_chunk(&part_folder(&self.keep.dir, ""), number, contents, &tables)?;
+            self.write_chunk(&part_folder(&self.keep.dir, ""), chunk_number, contents, &tables)?;
         }
         Ok(())
     }
@@ -292,21 +292,21 @@ impl Store {
     /// # Errors
     /// An error of the file system.
     pub fn sweep(&mut self, plan: &Plan) -> io::Result<usize> {
-        let own: HashSet<Key> = plan.runs.iter().map(|r| r.key).collect();
-        let mut gone = BTreeSet::new();
+        let own_keys: HashSet<Key> = plan.runs.iter().map(|r| r.key).collect();
+        let mut removed_keys = BTreeSet::new();
         let mut folders = std::mem::take(&mut self.broken);
-        for (at, s) in self.sources.iter().enumerate() {
-            let Some(s) = s.as_ref().filter(|_| self.published != Some(at)) else {
+        for (source_number, s) in self.sources.iter().enumerate() {
+            let Some(s) = s.as_ref().filter(|_| self.published != Some(source_number)) else {
                 continue;
             };
-            let others = || s.keys().filter(|k| !own.contains(k));
+            let other_keys = || s.keys().filter(|k| !own_keys.contains(k));
             let stale = self.keep.finish == Finish::Chunks && s.contents.build != self.keep.build;
-            let holds_others = others().next().is_some() && self.keep.others == Others::Beside && !stale;
+            let holds_others = other_keys().next().is_some() && self.keep.others == Others::Beside && !stale;
             let in_use = self.keep.finish == Finish::Chunks
                 && s.keys()
-                    .any(|k| own.contains(k) && self.index.get(k).is_some_and(|p| p.source == at));
+                    .any(|k| own_keys.contains(k) && self.index.get(k).is_some_and(|p| p.source == source_number));
             if !holds_others && !in_use {
-                gone.extend(others().copied());
+                removed_keys.extend(other_keys().copied());
                 folders.push(s.dir.clone());
             }
         }
@@ -318,7 +318,7 @@ impl Store {
         }
         Times::remove(&self.keep.dir)?;
         shards::sweep(&self.keep.dir)?;
-        Ok(gone.len())
+        Ok(removed_keys.len())
     }
 }
 

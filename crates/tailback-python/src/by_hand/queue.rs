@@ -253,11 +253,11 @@ impl DrivenQueue {
     #[getter]
     fn probes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.with(|q| {
-            let d = PyDict::new(py);
+            let dict = PyDict::new(py);
             for p in q.by_hand.queue.probes() {
-                d.set_item(p.name, p.unit)?;
+                dict.set_item(p.name, p.unit)?;
             }
-            Ok(d)
+            Ok(dict)
         })
     }
 

@@ -156,12 +156,12 @@ impl SenderByHand {
     fn run_timers(&mut self, until: Time, stops: bool) {
         while !stops || self.sent.is_empty() {
             let timer = self.timer();
-            let next = timer.min(self.paced);
-            if next > until || next == Time::NEVER {
+            let next_timer = timer.min(self.paced);
+            if next_timer > until || next_timer == Time::NEVER {
                 self.now = until;
                 break;
             }
-            self.now = next.max(self.now);
+            self.now = next_timer.max(self.now);
             if timer <= self.now {
                 let deadline = self.end.next_timeout();
                 self.end.on_timeout(self.now, &mut self.heard);

@@ -308,7 +308,7 @@ pub struct ControlSign {
 
 impl ControlSign {
     pub fn of(e: &CongestionEvent) -> ControlSign {
-        let (what, level, keep) = match e.what {
+        let (kind, level, keep) = match e.what {
             Congestion::Loss => ("loss", None, None),
             Congestion::Ecn => ("mark", None, None),
             Congestion::Request { level, keep } => ("request", Some(level), Some(keep)),
@@ -317,7 +317,7 @@ impl ControlSign {
         };
         ControlSign {
             now: e.now.seconds(),
-            what,
+            what: kind,
             flight: e.flight,
             in_flight: e.in_flight,
             again: e.what == Congestion::Timeout { again: true },
@@ -380,7 +380,7 @@ pub struct ControlReset {
 
 impl ControlReset {
     pub fn of(why: Reset, cwnd: f64, ssthresh: f64) -> ControlReset {
-        let (what, bytes, times) = match why {
+        let (kind, bytes, times) = match why {
             Reset::OneSegment => ("one-segment", None, None),
             Reset::Shift { bytes } => ("shift", Some(bytes), None),
             Reset::AtMost { bytes } => ("at-most", Some(bytes), None),
@@ -391,7 +391,7 @@ impl ControlReset {
             Reset::LostSyn => ("lost-syn", None, None),
         };
         ControlReset {
-            what,
+            what: kind,
             bytes,
             times,
             cwnd,

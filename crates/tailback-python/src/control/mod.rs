@@ -129,50 +129,50 @@ impl ScriptedControl {
 
     /// Read the values that the sender uses.
     fn take(&mut self, py: Python, method: &'static str) -> Result<(), Refusal> {
-        let left = |what: &str, hint: &str| self.own.left(py, method, what, self.now, hint);
+        let left_by = |what: &str, hint: &str| self.own.left(py, method, what, self.now, hint);
         let unfit =
             |what: &str, value: &Bound<PyAny>, remedy: &str| Err(self.own.unfit(method, what, value, self.now, remedy));
-        let cwnd = left("cwnd", "; rules.initial_window is where the built-in controls begin")?;
+        let cwnd = left_by("cwnd", "; rules.initial_window is where the built-in controls begin")?;
         let rules = &self.window.rules;
-        let least = rules.least;
+        let least_window = rules.least;
         match cwnd.extract::<f64>() {
-            Ok(bytes) if bytes.is_finite() && bytes >= least => self.window.cwnd = bytes,
+            Ok(bytes) if bytes.is_finite() && bytes >= least_window => self.window.cwnd = bytes,
             _ => {
                 let remedy = format!(
-                    "give a number of bytes of at least {least}; a segment has {}",
+                    "give a number of bytes of at least {least_window}; a segment has {}",
                     rules.segment
                 );
                 return unfit("cwnd", &cwnd, &remedy);
             }
         }
         if self.parts.ssthresh {
-            let value = left("ssthresh", "")?;
-            match value.extract::<f64>() {
+            let ssthresh = left_by("ssthresh", "")?;
+            match ssthresh.extract::<f64>() {
                 Ok(bytes) if bytes > 0.0 => self.window.ssthresh = bytes,
                 _ => {
                     let remedy = "give a number of bytes, float(\"inf\") without a threshold";
-                    return unfit("ssthresh", &value, remedy);
+                    return unfit("ssthresh", &ssthresh, remedy);
                 }
             }
         }
         if self.parts.pacing {
-            let value = left("pacing_rate", "")?;
-            self.pacing = match value.extract::<Option<f64>>() {
+            let pacing_rate = left_by("pacing_rate", "")?;
+            self.pacing = match pacing_rate.extract::<Option<f64>>() {
                 Ok(None) => None,
                 Ok(Some(bps)) if (1.0..=FASTEST).contains(&bps) => Some(BitRate(bps as u64)),
                 _ => {
                     let remedy = "give bit/s from 1 to 1e15, or None to send as soon as the window allows";
-                    return unfit("pacing_rate", &value, remedy);
+                    return unfit("pacing_rate", &pacing_rate, remedy);
                 }
             };
         }
         if self.parts.quantum {
-            let value = left("send_quantum", "")?;
-            self.quantum = match value.extract::<Option<f64>>() {
+            let send_quantum = left_by("send_quantum", "")?;
+            self.quantum = match send_quantum.extract::<Option<f64>>() {
                 Ok(bytes) if bytes.is_none_or(|b| b.is_finite() && b > 0.0) => bytes,
                 _ => {
                     let remedy = "give a number of bytes, or None for what the rate gives in a millisecond";
-                    return unfit("send_quantum", &value, remedy);
+                    return unfit("send_quantum", &send_quantum, remedy);
                 }
             };
         }
@@ -314,10 +314,10 @@ impl CongestionControl for ScriptedControl {
         if e.what != (Congestion::Timeout { again: true }) {
             self.window.remember();
         }
-        self.call("on_congestion", |c, py| {
-            let method = c.on_congestion.bind(py);
+        self.call("on_congestion", |control, py| {
+            let method = control.on_congestion.bind(py);
             silent(method, &method.call1((ControlSign::of(e),))?)?;
-            c.parts.ssthresh = c.parts.ssthresh || c.own.bind(py).hasattr(intern!(py, "ssthresh"))?;
+            control.parts.ssthresh = control.parts.ssthresh || control.own.bind(py).hasattr(intern!(py, "ssthresh"))?;
             Ok(())
         });
     }
@@ -331,8 +331,9 @@ impl CongestionControl for ScriptedControl {
 
     fn sends(&mut self, sent: &Departure) {
         self.now = sent.now;
-        self.call("on_sent", |c, py| {
-            c.own
+        self.call("on_sent", |control, py| {
+            control
+                .own
                 .bind(py)
                 .call_method1("on_sent", (ControlDeparture(*sent),))
                 .map(drop)
@@ -346,9 +347,10 @@ impl CongestionControl for ScriptedControl {
     fn sending_begins(&mut self, now: Time, srtt: Option<Duration>) {
         self.now = now;
         if self.parts.begins {
-            self.call("sending_begins", |c, py| {
+            self.call("sending_begins", |control, py| {
                 let srtt = srtt.map(Duration::seconds);
-                c.own
+                control
+                    .own
                     .bind(py)
                     .call_method1("sending_begins", (now.seconds(), srtt))
                     .map(drop)
@@ -369,25 +371,25 @@ impl CongestionControl for ScriptedControl {
             Reset::RecoveryEnd { at_most: Some(bytes) } if !self.parts.ssthresh => Reset::AtMost { bytes },
             other => other,
         });
-        self.call("window_reset", |c, py| match c.parts.reset {
+        self.call("window_reset", |control, py| match control.parts.reset {
             true => {
-                let reset = ControlReset::of(why, c.window.cwnd, c.window.ssthresh);
-                c.own.bind(py).call_method1("window_reset", (reset,)).map(drop)
+                let reset = ControlReset::of(why, control.window.cwnd, control.window.ssthresh);
+                control.own.bind(py).call_method1("window_reset", (reset,)).map(drop)
             }
-            false => c.put(py),
+            false => control.put(py),
         });
     }
 
     fn take_over(&mut self, from: &Handover) {
         self.now = from.now;
         self.window.take_over(from);
-        self.call("take_over", |c, py| match c.parts.takes_over {
-            true => c
+        self.call("take_over", |control, py| match control.parts.takes_over {
+            true => control
                 .own
                 .bind(py)
                 .call_method1("take_over", (ControlTakeover(*from),))
                 .map(drop),
-            false => c.put(py),
+            false => control.put(py),
         });
     }
 

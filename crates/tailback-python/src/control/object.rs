@@ -86,12 +86,12 @@ impl OwnObject {
             let object = object.map_err(raised)?;
             same_as_class(name, factory, &object, fixed)?;
             claim(name, &object)?;
-            let own = OwnObject {
+            let own_object = OwnObject {
                 object: object.unbind(),
                 class: class.clone(),
                 calls: calls.clone(),
             };
-            ready(py, own)
+            ready(py, own_object)
         })
     }
 
@@ -219,18 +219,18 @@ fn claim(name: &str, object: &Bound<PyAny>) -> Result<(), Refusal> {
 
 /// The parameters of the class that the scenario gives.
 fn own_parameters<'py>(py: Python<'py>, settings: &Settings) -> PyResult<Bound<'py, PyDict>> {
-    let own = PyDict::new(py);
+    let values = PyDict::new(py);
     for p in settings.model.params {
         match settings.value(p.name) {
-            Value::Flag(b) => own.set_item(p.name, *b)?,
-            Value::Count(n) => own.set_item(p.name, *n)?,
-            Value::Real(x) => own.set_item(p.name, *x)?,
-            Value::Text(t) => own.set_item(p.name, t)?,
+            Value::Flag(b) => values.set_item(p.name, *b)?,
+            Value::Count(n) => values.set_item(p.name, *n)?,
+            Value::Real(x) => values.set_item(p.name, *x)?,
+            Value::Text(t) => values.set_item(p.name, t)?,
             // The class uses its own default.
             _ => {}
         }
     }
-    Ok(own)
+    Ok(values)
 }
 
 /// The attributes that hold for all connections are those of the class: an object must not have other values.

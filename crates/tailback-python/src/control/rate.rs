@@ -59,7 +59,7 @@ pub struct ScriptedRate {
 /// The times at which the receiver of a class reports, and the precision of its reports.
 pub fn class_rule(name: &str, class: &Bound<PyAny>) -> Result<ReportRule, Refusal> {
     let standard = ReportRule::RFC8888;
-    let number = |what: &str, default: f64, least: f64| match class.getattr(what) {
+    let number_of = |what: &str, default: f64, least: f64| match class.getattr(what) {
         Err(_) => Ok(default),
         Ok(value) => match value.extract::<f64>() {
             Ok(x) if (least..=LONGEST).contains(&x) => Ok(x),
@@ -80,10 +80,10 @@ pub fn class_rule(name: &str, class: &Bound<PyAny>) -> Result<ReportRule, Refusa
         })?,
     };
     Ok(ReportRule {
-        every: Duration::from_seconds(number("report_every", standard.every.seconds(), 1e-3)?),
+        every: Duration::from_seconds(number_of("report_every", standard.every.seconds(), 1e-3)?),
         packets,
         frames: flag(name, class, "report_frames", standard.frames)?,
-        step: Duration::from_seconds(number("report_step", standard.step.seconds(), LEAST_STEP)?),
+        step: Duration::from_seconds(number_of("report_step", standard.step.seconds(), LEAST_STEP)?),
     })
 }
 
@@ -93,7 +93,7 @@ impl ScriptedRate {
     /// # Errors
     /// The class raises, or its object does not fulfil the contract.
     pub fn make(class: &Arc<OwnClass>, settings: &Settings, terms: Terms) -> Result<ScriptedRate, Refusal> {
-        let given = MediaTerms {
+        let media_terms = MediaTerms {
             min: terms.min,
             start: terms.start,
             max: terms.max,
@@ -103,7 +103,7 @@ impl ScriptedRate {
                 _ => "off",
             },
         };
-        OwnObject::make(class, settings, &FIXED, given, |py, own| {
+        OwnObject::make(class, settings, &FIXED, media_terms, |py, own| {
             let has = |what: &str| own.bind(py).hasattr(what).unwrap_or(false);
             let parts = RateParts {
                 pacing: has("pacing"),
@@ -161,62 +161,62 @@ impl ScriptedRate {
 
     /// Read target, pacing, window, burst, padding and timer.
     fn take(&mut self, py: Python, method: &'static str) -> Result<(), Refusal> {
-        let left = |what: &str, hint: &str| self.own.left(py, method, what, self.now, hint);
+        let left_by = |what: &str, hint: &str| self.own.left(py, method, what, self.now, hint);
         let unfit =
             |what: &str, value: &Bound<PyAny>, remedy: &str| Err(self.own.unfit(method, what, value, self.now, remedy));
-        let target = left("target", "; terms.start is where the built-in controls begin")?;
+        let target = left_by("target", "; terms.start is where the built-in controls begin")?;
         match target.extract::<f64>() {
             Ok(x) if x.is_finite() && x > 0.0 => self.output.target = self.terms.clamp(x),
             _ => return unfit("target", &target, "give bit/s on the wire, such as terms.start"),
         }
         self.output.pacing = PACE * self.output.target;
         if self.parts.pacing {
-            let value = left("pacing", "")?;
-            match value.extract::<Option<f64>>() {
+            let pacing = left_by("pacing", "")?;
+            match pacing.extract::<Option<f64>>() {
                 Ok(None) => {}
                 Ok(Some(x)) if (1.0..=FASTEST).contains(&x) => self.output.pacing = x,
                 _ => {
                     let remedy = "give bit/s from 1 to 1e15, or None for 1.5 times the target";
-                    return unfit("pacing", &value, remedy);
+                    return unfit("pacing", &pacing, remedy);
                 }
             }
         }
         if self.parts.window {
-            let value = left("window", "")?;
-            self.output.window = match value.extract::<Option<f64>>() {
+            let window = left_by("window", "")?;
+            self.output.window = match window.extract::<Option<f64>>() {
                 Ok(None) => u64::MAX,
                 Ok(Some(x)) if x >= 1.0 => x as u64,
                 _ => {
                     let remedy = "give bytes of at least 1, or None for no limit of what is in flight";
-                    return unfit("window", &value, remedy);
+                    return unfit("window", &window, remedy);
                 }
             };
         }
         if self.parts.burst {
-            let value = left("burst", "")?;
-            self.output.burst = match value.extract::<Option<f64>>() {
+            let burst = left_by("burst", "")?;
+            self.output.burst = match burst.extract::<Option<f64>>() {
                 Ok(None) => Duration::ZERO,
                 Ok(Some(s)) if (0.0..=LONGEST_BURST).contains(&s) => Duration::from_seconds(s),
                 _ => {
                     let remedy = "give seconds from 0 to 60: what takes so long at the pacing rate may leave at once";
-                    return unfit("burst", &value, remedy);
+                    return unfit("burst", &burst, remedy);
                 }
             };
         }
         if self.parts.padding {
-            let value = left("padding", "")?;
-            self.output.padding = match value.extract::<Option<f64>>() {
+            let padding = left_by("padding", "")?;
+            self.output.padding = match padding.extract::<Option<f64>>() {
                 Ok(None) => 0,
                 Ok(Some(bytes)) if (0.0..=MOST_PADDING).contains(&bytes) => bytes as u32,
                 _ => {
                     let remedy = "give bytes of payload from 0 to 65000, or None for no padding";
-                    return unfit("padding", &value, remedy);
+                    return unfit("padding", &padding, remedy);
                 }
             };
         }
         if self.parts.timer {
-            let value = left("timer", "")?;
-            self.timer = match value.extract::<Option<f64>>() {
+            let timer = left_by("timer", "")?;
+            self.timer = match timer.extract::<Option<f64>>() {
                 Ok(None) => None,
                 // The timer is due, and on_timer comes after this call.
                 Ok(Some(at)) if method != "on_timer" && self.is_due(at) => self.timer,
@@ -226,7 +226,7 @@ impl ScriptedRate {
                 }
                 _ => {
                     let remedy = "give the time of on_timer in seconds of the run, later than now, or None";
-                    return unfit("timer", &value, remedy);
+                    return unfit("timer", &timer, remedy);
                 }
             };
         }
@@ -256,20 +256,20 @@ impl RateControl for ScriptedRate {
     fn on_sent(&mut self, s: &LeavingPacket) {
         self.now = s.now;
         if self.parts.on_sent {
-            let sent = MediaDeparture {
+            let departure = MediaDeparture {
                 now: s.now.seconds(),
                 number: s.number,
                 bytes: s.bytes,
                 in_flight: s.in_flight,
                 padding: s.is_padding,
             };
-            self.tell("on_sent", |py| Ok(Bound::new(py, sent)?.into_any()));
+            self.tell("on_sent", |py| Ok(Bound::new(py, departure)?.into_any()));
         }
     }
 
     fn on_feedback(&mut self, f: &Feedback) {
         self.now = f.now;
-        self.call("on_feedback", |c, py| {
+        self.call("on_feedback", |control, py| {
             let packets = f.packets.iter().map(|p| {
                 let (received, marked) = match p.fate {
                     Fate::Received { at, marked } => (Some(at.seconds()), marked),
@@ -293,7 +293,7 @@ impl RateControl for ScriptedRate {
                 rtt: f.rtt.seconds(),
                 in_flight: f.in_flight,
             };
-            let method = c.on_feedback.bind(py);
+            let method = control.on_feedback.bind(py);
             quiet(method, &method.call1((feedback,))?)
         });
     }

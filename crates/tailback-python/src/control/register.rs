@@ -186,11 +186,11 @@ pub fn register_control(
     let class = class.map(Bound::unbind);
     let mut registered = known();
     if let Some(now) = registered.named(family, &name) {
-        let same = match (&now.class, &class) {
+        let is_same = match (&now.class, &class) {
             (Some(old), Some(new)) => old.is(new),
             (old, new) => old.is_some() && new.is_none(),
         };
-        if same {
+        if is_same {
             return Ok(());
         }
     }
@@ -261,8 +261,8 @@ fn rule(py: Python, name: &str, class: Option<&Py<PyAny>>) -> PyResult<ReportRul
 #[pyfunction]
 pub fn control_facts<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
     let library = library(true);
-    let last = known().named(<&Controller>::FAMILY, name).map(|c| c.row);
-    let last = last.and_then(|row| match row {
+    let known_row = known().named(<&Controller>::FAMILY, name).map(|c| c.row);
+    let known_row = known_row.and_then(|row| match row {
         OwnRow::Congestion(row) => Some(row),
         OwnRow::Rate(_) | OwnRow::Stack(_) => None,
     });
@@ -274,7 +274,7 @@ pub fn control_facts<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<
             .copied()
             .find(|c| c.model.name == name)
     };
-    let Some(row) = last.or_else(standard) else {
+    let Some(row) = known_row.or_else(standard) else {
         return Ok(None);
     };
     let f = &row.facts;

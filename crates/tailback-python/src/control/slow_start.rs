@@ -21,14 +21,14 @@ pub struct ControlStart {
 
 impl ControlStart {
     pub fn named(name: &str, form: ControlForm, segment: f64, wire: f64) -> PyResult<ControlStart> {
-        let at = SlowStartRule::WORDS.iter().position(|w| *w == name);
-        let Some(at) = at else {
+        let position = SlowStartRule::WORDS.iter().position(|w| *w == name);
+        let Some(position) = position else {
             let words: Vec<String> = SlowStartRule::WORDS.iter().map(|w| format!("\"{w}\"")).collect();
             let problem = format!("there is no rule of slow start {name:?}; give {}", words.join(" or "));
             return Err(PyValueError::new_err(problem));
         };
         Ok(ControlStart {
-            rule: Mutex::new(SlowStartRule::MEANINGS[at].make(form)),
+            rule: Mutex::new(SlowStartRule::MEANINGS[position].make(form)),
             segment,
             wire,
         })
@@ -58,7 +58,7 @@ impl ControlStart {
             }
             given => given.map(Duration::from_seconds),
         };
-        let seen = StartView {
+        let start_view = StartView {
             cwnd,
             first: ssthresh.is_infinite(),
             least,
@@ -66,7 +66,7 @@ impl ControlStart {
             wire: self.wire,
         };
         let ack = ack.get();
-        let advice = ack.with_event(|a| self.with(|rule| rule.judge(a, &seen)));
+        let advice = ack.with_event(|a| self.with(|rule| rule.judge(a, &start_view)));
         Ok(match advice {
             SlowStartAdvice::Usual => (false, None),
             SlowStartAdvice::Grow { share, most } => (false, Some(real(ack.acked).min(most * self.segment) * share)),

@@ -85,7 +85,7 @@ impl PathFeatures {
         self.loss = share(self.lost, self.lost + self.delivered);
         let has_rtt = self.least_rtt.is_finite();
         let path = if has_rtt { self.least_rtt * self.most_rate } else { 0.0 };
-        let seen = [
+        let features = [
             share(self.rate, self.most_rate),
             if has_rtt {
                 self.last_rtt / self.least_rtt - 1.0
@@ -101,7 +101,7 @@ impl PathFeatures {
         (self.delivered, self.most_of_one) = (0.0, 0.0);
         (self.lost, self.echoed, self.acks) = (0.0, 0.0, 0);
         (self.rtt_sum, self.rtt_count) = (0.0, 0.0);
-        seen.map(|x| x as f32)
+        features.map(|x| x as f32)
     }
 }
 

@@ -113,20 +113,20 @@ impl StepEnvs {
         if workers.iter().any(|w| w.process != process::id()) {
             return Err("a vector environment does not survive fork(); make it in the process that uses it".into());
         }
-        let gone = || "the environments are closed".to_string();
+        let closed = || "the environments are closed".to_string();
         if workers.is_empty() {
-            return Err(gone());
+            return Err(closed());
         }
         let mut orders = orders.into_iter();
         for w in workers.iter() {
             let own: Vec<StepOrder> = orders.by_ref().take(w.count).collect();
-            w.orders.as_ref().and_then(|to| to.send(own).ok()).ok_or_else(gone)?;
+            w.orders.as_ref().and_then(|to| to.send(own).ok()).ok_or_else(closed)?;
         }
         // Every answer is taken, so that no answer is left for the next step.
         let answers: Vec<Option<StepAnswers>> = workers.iter().map(|w| w.answer(asked)).collect();
         let mut replies = Vec::with_capacity(self.count);
         for of_worker in answers {
-            for reply in of_worker.ok_or_else(gone)? {
+            for reply in of_worker.ok_or_else(closed)? {
                 let number = replies.len();
                 replies.push(reply.map_err(|e| format!("environment {number}: {e}"))?);
             }

@@ -141,11 +141,11 @@ impl Stepper {
             Task::Queue { buffer, .. } => *buffer,
             Task::Window { .. } => Size::Unlimited,
         };
-        let make = |at: PortContext| -> Box<dyn QueueDiscipline<SimPacket>> {
+        let make = |port_context: PortContext| -> Box<dyn QueueDiscipline<SimPacket>> {
             let drops = SteeredDrops {
                 gate: gate.clone(),
-                stream: at.context.stream,
-                ecn: at.marking,
+                stream: port_context.context.stream,
+                ecn: port_context.marking,
             };
             Box::new(Fifo::new(buffer, drops))
         };
@@ -154,7 +154,7 @@ impl Stepper {
             one_by_one: matches!(self.task, Task::Window { interval: None, .. }),
             ..Hooks::default()
         };
-        let mut line = slowest(spec.links.iter().map(|l| l.forward.rate.bits_per_second()));
+        let mut line_rate = slowest(spec.links.iter().map(|l| l.forward.rate.bits_per_second()));
         if let Task::Queue { port, .. } = &self.task {
             let base = port.strip_suffix(".reverse").unwrap_or(port);
             let Some(link) = spec.links.iter().find(|l| l.name == base) else {
@@ -163,7 +163,7 @@ impl Stepper {
                 return Err(Refusal::new(problem, format!("name one of {}", names.join(", "))));
             };
             let direction = if port == base { &link.forward } else { &link.reverse };
-            line = direction.rate.bits_per_second();
+            line_rate = direction.rate.bits_per_second();
             hooks.queues.insert(port.clone(), &make);
         }
         let prepared = prepare(spec, seed, &hooks)?;
@@ -188,7 +188,7 @@ impl Stepper {
             steering,
             acted: Time::ZERO,
             end: Time::ZERO + spec.duration,
-            line,
+            line: line_rate,
         })
     }
 
@@ -201,12 +201,12 @@ impl Stepper {
         if self.episode.as_ref().is_none_or(|e| e.acted >= e.end) {
             return Err("the run is over, or was never begun; call reset()".into());
         }
-        let wanted = match self.task {
+        let length = match self.task {
             Task::Window { .. } => 1,
             Task::Queue { .. } => 2,
         };
-        if action.len() != wanted || action.iter().any(|a| !a.is_finite()) {
-            return Err(format!("an action is {wanted} finite numbers, not {action:?}"));
+        if action.len() != length || action.iter().any(|a| !a.is_finite()) {
+            return Err(format!("an action is {length} finite numbers, not {action:?}"));
         }
         self.act(action);
         let failed = match caught(|| Ok(self.go_on(stop))) {
@@ -273,12 +273,12 @@ impl Stepper {
         let now = e.prepared.built.sim.now();
         let passed = now.since(e.acted).seconds();
         e.acted = now;
-        let over = now >= e.end;
+        let is_over = now >= e.end;
         let mut reply = match &e.steering {
             SteeredEnd::Window(steered) => told_of_window(&mut locked(steered), passed, e.line, self.weights),
             SteeredEnd::Queue(gate) => told_of_queue(&mut locked(gate), passed, e.line, self.weights),
         };
-        reply.over = over;
+        reply.over = is_over;
         reply.facts[0] = now.seconds();
         if first {
             reply.reward = 0.0;

@@ -94,14 +94,14 @@ impl Average {
     /// End the idle period, if there is one: the average decays by the idle time.
     #[inline]
     pub fn wake(&mut self, line: &Line) {
-        if let Some(since) = self.idle_since.take() {
+        if let Some(idle_since) = self.idle_since.take() {
             match self.ends {
                 IdleEnds::AtArrival => {}
                 IdleEnds::WhenStored => self.idle_since = Some(line.now),
-                IdleEnds::WhenStoredSinceItsStart => self.idle_since = Some(since),
+                IdleEnds::WhenStoredSinceItsStart => self.idle_since = Some(idle_since),
             }
             // Whole packets are counted in integers, so the count is exact for idle periods of any length.
-            let bits = u128::from(line.now.since(since).0) * u128::from(line.rate.0) / 1_000_000_000;
+            let bits = u128::from(line.now.since(idle_since).0) * u128::from(line.rate.0) / 1_000_000_000;
             let missed = bits / (8 * u128::from(self.mean_packet));
             self.value *= libm::pow(1.0 - self.weight, missed as f64);
         }
@@ -205,12 +205,12 @@ mod tests {
     #[test]
     fn a_refused_arrival_ends_the_idle_time_of_red_but_not_of_redn() {
         let run = |ends| {
-            let mut a = Average::new(10.0, 0.01, 500).with_idle_ending(ends);
-            a.idle(line(0).now);
-            a.arrival(0.0, &line(100)); // refused
-            a.arrival(0.0, &line(200));
-            a.stored();
-            let value = a.arrival(0.0, &line(300));
+            let mut average = Average::new(10.0, 0.01, 500).with_idle_ending(ends);
+            average.idle(line(0).now);
+            average.arrival(0.0, &line(100)); // refused
+            average.arrival(0.0, &line(200));
+            average.stored();
+            let value = average.arrival(0.0, &line(300));
             (value / 10.0).ln() / 0.99_f64.ln()
         };
         // Each 100 ms have 25 packet times of 4 ms, and there are three arrivals.

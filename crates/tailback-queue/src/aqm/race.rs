@@ -105,7 +105,7 @@ impl<D: QueueDiscipline<TestPacket>> Race<D> {
     }
 
     fn arrives(&mut self, flow: u32, now: Time) {
-        let before = self.bench.log.dropped.len();
+        let dropped_before = self.bench.log.dropped.len();
         let p = TestPacket {
             sequence: now.0,
             ..TestPacket::new(self.made, flow, 500)
@@ -114,7 +114,7 @@ impl<D: QueueDiscipline<TestPacket>> Race<D> {
         if let Sender::Constant(gap) = self.senders[flow as usize] {
             self.at(now + gap, Event::Arrives(flow));
         }
-        let lost: Vec<TestPacket> = self.bench.log.dropped[before..].iter().map(|d| d.0).collect();
+        let lost: Vec<TestPacket> = self.bench.log.dropped[dropped_before..].iter().map(|d| d.0).collect();
         for p in lost {
             if let Sender::Window { rtt, .. } = self.senders[p.flow as usize] {
                 self.at(now + rtt, Event::Lost(p.flow, Time(p.sequence)));

@@ -64,8 +64,8 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "jiang-2006",
-        doc: "the thesis on AAQM: 5 and 15 packets, the paper's spacing, not gentle, no cap on marks below \
-              max_threshold",
+        doc: "the values of the thesis on AAQM: thresholds of 5 and 15 packets, the paper's spacing, not gentle, no \
+              cap on marks below max_threshold",
         values: &[
             ("min_threshold", "5 packets"),
             ("max_threshold", "15 packets"),
@@ -94,8 +94,8 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "step",
-        doc: "a switch for DCTCP: marks every packet that finds 65 others or more, the threshold for 10 Gb/s; give \
-              both thresholds to move it",
+        doc: "a switch for DCTCP: marks every packet that finds 65 or more other packets, which is the threshold for \
+              10 Gb/s; give both thresholds to change this number",
         values: &[
             ("min_threshold", "65 packets"),
             ("max_threshold", "65 packets"),
@@ -121,9 +121,9 @@ pub static MODEL: Model = Model {
     name: "red",
     family: "queue",
     title: "Random Early Detection",
-    summary: "Signals arriving packets at random before the buffer is full. Measure: the filtered backlog. Function: \
-              a ramp from min_threshold to max_threshold, spread evenly over packets. Action: drop (early, beyond the \
-              ramp forced); with ecn, mark capable packets instead of early drops.",
+    summary: "Signals arriving packets at random before the buffer is full. Measure: the filtered backlog. Function: a \
+              ramp from min_threshold to max_threshold, spread evenly over packets. Action: drop (early, beyond the \
+              ramp forced); with ecn, mark ECN-capable packets instead of early drops.",
     source: "Floyd and Jacobson 1993; Floyd 2000 (gentle); ns-2 red",
     params: &[
         profile(PROFILES),

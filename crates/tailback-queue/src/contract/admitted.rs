@@ -80,9 +80,9 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> Admitted<
 
     /// Report the packets that the admission evicted.
     fn report_evicted(&mut self, line: &Line, out: &mut dyn Out<P>) {
-        let rest = self.queue.stored();
+        let stored = self.queue.stored();
         for (p, why) in self.gone.drain(..) {
-            self.admission.left(&p, Exit::Evicted(why), rest, line);
+            self.admission.left(&p, Exit::Evicted(why), stored, line);
             out.dropped(p, Place::Queued, why);
         }
     }
@@ -96,13 +96,13 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> Admitted<
                 drops: &mut self.behind,
             },
         );
-        let rest = self.queue.stored();
+        let stored = self.queue.stored();
         for (p, place, why) in self.behind.drain(..) {
             let how = match place {
                 Place::Queued => Exit::Evicted(why),
                 Place::Arriving | Place::Dequeued => Exit::Dropped(place, why),
             };
-            self.admission.left(&p, how, rest, line);
+            self.admission.left(&p, how, stored, line);
             out.dropped(p, place, why);
         }
         result

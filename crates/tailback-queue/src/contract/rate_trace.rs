@@ -74,12 +74,12 @@ impl Trace {
     /// assert_eq!(Trace::rates(&[(second(1), 500_000), (second(2), 0)], own, false), Err(Fault::Dead));
     /// ```
     pub fn rates(rates: &[(Time, u64)], own: BitRate, wraps: bool) -> Result<Trace, Fault> {
-        let (last, first) = (rates.last().ok_or(Fault::Empty)?, rates[0]);
+        let (last_rate, first_rate) = (rates.last().ok_or(Fault::Empty)?, rates[0]);
         if let Some(i) = rates.windows(2).position(|w| w[0].0 >= w[1].0) {
             return Err(Fault::Order(i + 1));
         }
         let mut steps: Vec<Step> = Vec::with_capacity(rates.len() + 1);
-        let own = (first.0 > Time::ZERO).then_some((Time::ZERO, own.0));
+        let own = (first_rate.0 > Time::ZERO).then_some((Time::ZERO, own.0));
         for (at, rate) in own.into_iter().chain(rates.iter().copied()) {
             let before = steps.last().map_or(0, |s| s.offered(at));
             steps.push(Step { at, rate, before });
@@ -90,13 +90,13 @@ impl Trace {
         let dead = if wraps {
             steps.iter().all(|s| s.rate == 0)
         } else {
-            last.1 == 0
+            last_rate.1 == 0
         };
         match dead {
             true => Err(Fault::Dead),
             false => Ok(Trace {
                 steps: Steps::Rates(steps),
-                lap: wraps.then_some(Duration(last.0.0)),
+                lap: wraps.then_some(Duration(last_rate.0.0)),
             }),
         }
     }
@@ -106,16 +106,16 @@ impl Trace {
     /// # Errors
     /// See [`Fault`].
     pub fn opportunities(at: Vec<Time>, bytes: u32) -> Result<Trace, Fault> {
-        let last = *at.last().ok_or(Fault::Empty)?;
+        let last_instant = *at.last().ok_or(Fault::Empty)?;
         if let Some(i) = at.windows(2).position(|w| w[0] > w[1]) {
             return Err(Fault::Order(i + 1));
         }
-        if last == Time::ZERO || bytes == 0 {
+        if last_instant == Time::ZERO || bytes == 0 {
             return Err(Fault::Dead);
         }
         Ok(Trace {
             steps: Steps::Opportunities { at, bytes },
-            lap: Some(Duration(last.0)),
+            lap: Some(Duration(last_instant.0)),
         })
     }
 
@@ -128,7 +128,7 @@ impl Trace {
                 (mean, mean)
             }
             Steps::Rates(steps) => {
-                let most = steps.iter().map(|s| s.rate).max().unwrap_or(0) as f64;
+                let peak_rate = steps.iter().map(|s| s.rate).max().unwrap_or(0) as f64;
                 let end = self.lap.map_or_else(|| steps[steps.len() - 1].at, |lap| Time(lap.0));
                 let ends = steps[1..].iter().map(|s| s.at).chain([end]);
                 let bits: f64 = steps
@@ -136,8 +136,12 @@ impl Trace {
                     .zip(ends)
                     .map(|(s, e)| s.rate as f64 * (e - s.at).seconds())
                     .sum();
-                let mean = if end > Time::ZERO { bits / end.seconds() } else { most };
-                (mean, most)
+                let mean = if end > Time::ZERO {
+                    bits / end.seconds()
+                } else {
+                    peak_rate
+                };
+                (mean, peak_rate)
             }
         }
     }
@@ -148,21 +152,21 @@ impl Trace {
         let lap = self.lap.map_or(u64::MAX, |lap| lap.0);
         match &self.steps {
             Steps::Rates(steps) => {
-                let (laps, rest) = (until.0 / lap, Time(until.0 % lap));
-                let here = steps.partition_point(|s| s.at <= rest) - 1;
-                u128::from(laps) * self.of_a_lap() + steps[here].offered(rest)
+                let (laps, in_lap) = (until.0 / lap, Time(until.0 % lap));
+                let here = steps.partition_point(|s| s.at <= in_lap) - 1;
+                u128::from(laps) * self.of_a_lap() + steps[here].offered(in_lap)
             }
             Steps::Opportunities { at, bytes } => {
                 // The last opportunity of a lap is at the instant at which the next lap begins.
                 let laps = until.0.saturating_sub(1) / lap;
-                let here = at.partition_point(|t| t.0 <= until.0 - laps * lap);
+                let of_lap = at.partition_point(|t| t.0 <= until.0 - laps * lap);
                 let begun = if until.0 == (laps + 1) * lap {
                     at.partition_point(|t| t.0 == 0)
                 } else {
                     0
                 };
                 let each = u128::from(*bytes) * 8_000_000_000;
-                (u128::from(laps) * at.len() as u128 + (here + begun) as u128) * each
+                (u128::from(laps) * at.len() as u128 + (of_lap + begun) as u128) * each
             }
         }
     }
@@ -352,14 +356,14 @@ impl Follower {
     /// The end of a transmission that begins at the first opportunity from now on with unused bytes.
     fn send_at_opportunities(&mut self, bytes: u32, each: u32, now: Time) -> Time {
         let mut need = u64::from(bytes);
-        let mut at = self.opens(now);
+        let mut opportunity = self.opens(now);
         while need > self.left {
             need -= self.left;
             self.next_opportunity(each);
-            at = self.opportunity();
+            opportunity = self.opportunity();
         }
         self.left -= need;
-        at
+        opportunity
     }
 
     /// Skip laps that have passed without a packet.

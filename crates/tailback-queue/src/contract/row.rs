@@ -24,9 +24,9 @@ pub fn laid(settings: &Settings) -> Result<Settings, Refusal> {
 /// # Errors
 /// The settings give the AQM a buffer of its own; and the errors of [`laid`].
 pub fn settings_within(aqm: &Settings, of: &Settings) -> Result<Settings, Refusal> {
-    let mut own = laid(aqm)?;
-    if own.model.param(BUFFER.name).is_some() {
-        if own.gives(&BUFFER) {
+    let mut own_settings = laid(aqm)?;
+    if own_settings.model.param(BUFFER.name).is_some() {
+        if own_settings.gives(&BUFFER) {
             let (name, of) = (aqm.model.name, of.model.name);
             let e = Refusal::new(
                 format!("{name} has a buffer of its own here, but inside {of} it uses the buffer of {of}"),
@@ -34,9 +34,9 @@ pub fn settings_within(aqm: &Settings, of: &Settings) -> Result<Settings, Refusa
             );
             return Err(e.within(BUFFER.name));
         }
-        own.lay_value_of(of, BUFFER.name);
+        own_settings.lay_value_of(of, BUFFER.name);
     }
-    Ok(own)
+    Ok(own_settings)
 }
 
 /// A registry entry: the parameters that a scenario may set, and the constructor.

@@ -320,12 +320,12 @@ impl<P: Packet> Server<P> {
         let line = self.line(now);
         self.queue.enqueue(p, &line, out);
         // A line that waits for a gate is free too. A line that is due at this instant will be served anyway.
-        let sent = match self.free_at <= now && self.service_at != now {
+        let packet = match self.free_at <= now && self.service_at != now {
             true => self.look(now, Tie::Missed, out),
             false => None,
         };
         self.arm(now);
-        sent
+        packet
     }
 
     /// The instant of [`Server::service_at`] has come. No effect at any other instant.
@@ -353,29 +353,29 @@ impl<P: Packet> Server<P> {
             self.give_up(Stuck::TimerAgain);
             return None;
         }
-        let mut sent = None;
+        let mut packet = None;
         // The timer may have been postponed or cancelled since it was armed.
         if self.queue.next_timer().is_some_and(|t| t <= now) {
             let line = self.line(now);
             self.queue.on_timer(&line, out);
             // The timer may have opened a gate.
             if self.free_at <= now && self.queue.backlog().packets > 0 {
-                sent = self.look(now, Tie::Met, out);
+                packet = self.look(now, Tie::Met, out);
             }
         }
         self.arm(now);
-        sent
+        packet
     }
 
     /// Process the next event without an arrival, if it is due by `until`. Returns its instant, and the packet that
     /// begins its transmission.
     pub fn advance(&mut self, until: Time, out: &mut dyn Out<P>) -> Option<(Time, Option<Sent<P>>)> {
         let now = self.next().filter(|t| *t <= until)?;
-        let sent = match self.service_at == now {
+        let packet = match self.service_at == now {
             true => self.serve(now, out),
             false => self.run_timer(now, out),
         };
-        Some((now, sent))
+        Some((now, packet))
     }
 
     /// The line is free, and the queue has changed: ask the discipline, now or when the line opens.
@@ -643,18 +643,18 @@ mod tests {
         let mut s = Server::new(Box::new(Later::default()), BitRate(8_000_000));
         let each_ms = Trace::opportunities((1..=20).map(ms).collect(), 1504).unwrap();
         s.follow(Arc::new(each_ms));
-        let (mut log, mut left) = (Log::default(), vec![]);
+        let (mut log, mut departures) = (Log::default(), vec![]);
         for (at, id, flow) in [(Time(500_000), 0, 0), (Time(2_500_000), 1, 1)] {
             while let Some((_, sent)) = s.advance(at, &mut log) {
-                left.extend(sent.map(|s| (s.packet.id, s.end)));
+                departures.extend(sent.map(|s| (s.packet.id, s.end)));
             }
             let sent = s.arrive(TestPacket::new(id, flow, 1504), at, &mut log);
-            left.extend(sent.map(|s| (s.packet.id, s.end)));
+            departures.extend(sent.map(|s| (s.packet.id, s.end)));
         }
         while let Some((_, sent)) = s.advance(ms(30), &mut log) {
-            left.extend(sent.map(|s| (s.packet.id, s.end)));
+            departures.extend(sent.map(|s| (s.packet.id, s.end)));
         }
-        assert_eq!(left, [(1, ms(3)), (0, ms(9))]);
+        assert_eq!(departures, [(1, ms(3)), (0, ms(9))]);
     }
 
     #[test]

@@ -377,14 +377,14 @@ impl ClosedLoop {
     pub fn poisson(&mut self, bytes: u32, mean: f64) -> u32 {
         let name = format!("poisson.{}", self.sources.len());
         let mut stream = Stream::new(1, &name);
-        let first = Time::from_seconds(stream.exponential(mean));
+        let first_arrival = Time::from_seconds(stream.exponential(mean));
         let flow = self.source(Source {
             bytes,
             weight: 1.0,
             back: None,
             gaps: Some(Gaps::Exponential(stream, mean)),
         });
-        self.arrives(first, flow);
+        self.arrives(first_arrival, flow);
         flow
     }
 
@@ -414,7 +414,7 @@ impl ClosedLoop {
             if now > Time::ZERO + until {
                 return;
             }
-            let sent = if server <= arrival {
+            let transmission = if server <= arrival {
                 if self.wire.is_some_and(|w| w.0 == now) {
                     self.departs(now);
                 }
@@ -425,8 +425,8 @@ impl ClosedLoop {
                     None => return,
                 }
             };
-            if let Some(sent) = sent {
-                self.wire = Some((sent.end, sent.packet));
+            if let Some(transmission) = transmission {
+                self.wire = Some((transmission.end, transmission.packet));
             }
         }
     }

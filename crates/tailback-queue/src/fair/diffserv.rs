@@ -66,7 +66,8 @@ params! {
         "The rate of expedited forwarding; packets beyond it are dropped. Default: a tenth of the line's rate.",
         "RFC 3246 section 2; the tenth is tailback's");
     EF_BURST: u64 = Key::new("ef_burst", Kind::Bytes { min: 40, max: 1_000_000_000 }, "3000B",
-        "How much of expedited forwarding may come at once; at least its largest packet.", "two packets");
+        "How many bytes of expedited forwarding may arrive at once. Give at least the size of its largest packet.",
+        "two packets");
     EF_BUFFER: Size = Key::new("ef_buffer", Kind::Size, "100 packets",
         "How much of expedited forwarding may wait.", "tailback");
     OWN_AQM = Param::new(AQM.name, AQM.kind, "mred",

@@ -44,8 +44,8 @@ pub static MODEL: Model = Model {
     name: "sfq",
     family: "queue",
     title: "Stochastic fairness queueing",
-    summary: "Flows are hashed into buckets that take turns, a packet a turn. Measure: each bucket's length. \
-              Function: a bucket's share of the free space, or which bucket is the longest. Action: drop what arrives \
+    summary: "Flows are hashed into buckets that take turns, a packet a turn. Measure: each bucket's length. Function: \
+              a bucket's share of the free space, or which bucket is the longest. Action: drop the arriving packet \
               (percap, overflow), or the last packet of the longest bucket (overflow); it never marks.",
     source: "McKenney, INFOCOM 1990; ns-2 SFQ",
     params: PARAMS,
@@ -225,7 +225,7 @@ mod tests {
     fn a_perturbed_flow_may_overtake_itself_once() {
         let overtakes = |perturb: &str| {
             let mut b = bench(&[("perturb", perturb), ("buffer", "1000 packets")]);
-            let (mut id, mut last, mut overtaken) = (0, [0; 4], 0);
+            let (mut id, mut last_ids, mut overtaken) = (0, [0; 4], 0);
             for _ in 0..200 {
                 for _ in 0..40 {
                     b.arrive(TestPacket::new(id, id as u32 % 4, 500));
@@ -234,8 +234,8 @@ mod tests {
                 b.pass(Duration::from_millis(100));
                 while b.backlog().packets > 20 {
                     let Some(p) = b.take() else { break };
-                    overtaken += u32::from(p.id < last[p.flow as usize]);
-                    last[p.flow as usize] = p.id;
+                    overtaken += u32::from(p.id < last_ids[p.flow as usize]);
+                    last_ids[p.flow as usize] = p.id;
                 }
             }
             overtaken
@@ -246,12 +246,12 @@ mod tests {
 
     #[test]
     fn what_contradicts_itself_is_refused() {
-        for (with, says) in [
+        for (overrides, says) in [
             (&[("hash", "ns2"), ("flow_key", "pair")][..], "no use for flow_key"),
             (&[("hash", "ns2"), ("perturb", "10s")], "no use for perturb"),
             (&[("buffer", "40kB")], "counted in packets"),
         ] {
-            let e = try_build(with).err().unwrap();
+            let e = try_build(overrides).err().unwrap();
             assert!(e.problem.contains(says) && !e.remedy.is_empty(), "{e}");
         }
         assert!(try_build(&[("buffer", "40kB"), ("overflow", "longest")]).is_ok());

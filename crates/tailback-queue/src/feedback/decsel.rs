@@ -399,17 +399,21 @@ mod tests {
             rate: BitRate(80_000),
             delay: Duration::ZERO,
         };
-        let mut l = ClosedLoop::new(registry::build(&settings, context).unwrap(), BitRate(80_000));
+        let mut closed_loop = ClosedLoop::new(registry::build(&settings, context).unwrap(), BitRate(80_000));
         for _ in 0..2 {
-            l.window(1, 1000, Duration::from_micros(14_400));
+            closed_loop.window(1, 1000, Duration::from_micros(14_400));
         }
-        l.run(Duration::from_millis(1_000_000));
-        let average = l.queue().read(crate::contract::discipline::ProbeId(0), 0);
+        closed_loop.run(Duration::from_millis(1_000_000));
+        let average = closed_loop.queue().read(crate::contract::discipline::ProbeId(0), 0);
         assert!((average - 1.856).abs() < 0.005, "2 - 0.0144 / 0.1: {average}");
-        let sent = l.delays[0].len() + l.delays[1].len();
+        let sent = closed_loop.delays[0].len() + closed_loop.delays[1].len();
         assert_eq!(sent, 10_000, "the line is never idle");
-        assert!(l.log.marked.len() >= sent - 10, "{} of {sent}", l.log.marked.len());
-        assert!(l.log.marked.iter().all(|(_, why)| *why == MarkReason::Share));
+        assert!(
+            closed_loop.log.marked.len() >= sent - 10,
+            "{} of {sent}",
+            closed_loop.log.marked.len()
+        );
+        assert!(closed_loop.log.marked.iter().all(|(_, why)| *why == MarkReason::Share));
     }
 
     #[test]
@@ -430,20 +434,24 @@ mod tests {
             b.log
         };
         let log = run(f64::INFINITY);
-        let late: Vec<u32> = log
+        let late_flows: Vec<u32> = log
             .marked
             .iter()
             .filter(|(p, _)| p.id > 100)
             .map(|(p, _)| p.flow)
             .collect();
-        assert!(late.len() > 2000 && late.iter().all(|f| *f == 1), "{}", late.len());
+        assert!(
+            late_flows.len() > 2000 && late_flows.iter().all(|f| *f == 1),
+            "{}",
+            late_flows.len()
+        );
         let log = run(2.0);
-        let late: Vec<u64> = log
+        let late_ids: Vec<u64> = log
             .marks(MarkReason::Forced)
             .into_iter()
             .filter(|id| *id > 100)
             .collect();
-        assert_eq!(late, (101..3000).collect::<Vec<_>>(), "panic: everybody");
+        assert_eq!(late_ids, (101..3000).collect::<Vec<_>>(), "panic: everybody");
     }
 
     #[test]
@@ -464,19 +472,19 @@ mod tests {
     /// The fair share as the literature computes it: share the capacity equally, serve conversations with a lower
     /// demand, and share the rest again.
     fn fair_share(demands: &[f64], capacity: f64) -> f64 {
-        let mut left: Vec<f64> = demands.iter().copied().filter(|d| *d > 0.0).collect();
+        let mut unserved: Vec<f64> = demands.iter().copied().filter(|d| *d > 0.0).collect();
         let mut capacity = capacity;
         loop {
-            if left.is_empty() {
+            if unserved.is_empty() {
                 return f64::INFINITY;
             }
-            let share = capacity / left.len() as f64;
-            let (small, large): (Vec<f64>, Vec<f64>) = left.iter().partition(|d| **d <= share);
+            let share = capacity / unserved.len() as f64;
+            let (small, large): (Vec<f64>, Vec<f64>) = unserved.iter().partition(|d| **d <= share);
             if small.is_empty() {
                 return share;
             }
             capacity -= small.iter().sum::<f64>();
-            left = large;
+            unserved = large;
         }
     }
 

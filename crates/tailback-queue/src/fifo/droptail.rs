@@ -24,7 +24,7 @@ pub static MODEL: Model = Model {
     name: "droptail",
     family: "queue",
     title: "Drop-tail",
-    summary: "A FIFO that refuses what does not fit. Measure: the backlog. Function: whether the buffer is full. \
+    summary: "A FIFO that refuses packets that do not fit. Measure: the backlog. Function: whether the buffer is full. \
               Action: the arriving packet is dropped (overflow); it never marks.",
     source: "Folklore; RFC 2309 section 2; default buffer of ns-2's DropTail",
     params: PARAMS,
@@ -171,13 +171,13 @@ mod tests {
             pair: 0,
             bytes: 1000,
         };
-        for (count, held) in [(false, 2), (true, 1)] {
+        for (count, held_packets) in [(false, 2), (true, 1)] {
             let mut b = Bench::new(Fifo::new(Size::Packets(2), DropTail).counting_in_service(count));
             b.busy = Some(wire);
             for id in 0..3 {
                 b.arrive(TestPacket::new(id, 0, 1000));
             }
-            assert_eq!(b.backlog().packets, held);
+            assert_eq!(b.backlog().packets, held_packets);
         }
     }
 }

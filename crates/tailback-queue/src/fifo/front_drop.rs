@@ -30,8 +30,8 @@ pub static MODEL: Model = Model {
     name: "front-drop",
     family: "queue",
     title: "Drop front on full",
-    summary: "A FIFO that, when full, drops its head to make room for the arriving packet. So senders learn of the \
-              loss earlier, by the time that a full buffer takes to drain. Measure: the backlog. Function: whether \
+    summary: "A FIFO that, when full, drops its head to make room for the arriving packet. Senders therefore detect \
+              the loss earlier, by the time that a full buffer takes to drain. Measure: the backlog. Function: whether \
               the buffer is full. Action: the head is dropped (overflow); it never marks.",
     source: "Lakshman, Neidhardt, Ott 1996; RFC 2309 section 2",
     params: PARAMS,

@@ -48,9 +48,9 @@ impl<P: Packet, A: Admission<P>> Fifo<P, A> {
     }
 
     fn report_evicted(&mut self, line: &Line, out: &mut dyn Out<P>) {
-        let rest = self.ring.backlog();
+        let backlog = self.ring.backlog();
         for (p, why) in self.gone.drain(..) {
-            self.admission.left(&p, Exit::Evicted(why), rest, line);
+            self.admission.left(&p, Exit::Evicted(why), backlog, line);
             out.dropped(p, Place::Queued, why);
         }
     }

@@ -150,9 +150,9 @@ mod tests {
         for id in 0..1000 {
             b.arrive(TestPacket::new(id, 0, 500));
         }
-        let left = b.drain();
-        assert_eq!(left.len(), 10);
-        assert!(left.is_sorted());
+        let packets = b.drain();
+        assert_eq!(packets.len(), 10);
+        assert!(packets.is_sorted());
         assert_eq!(b.log.drops(DropReason::Overflow).len(), 990);
     }
 

@@ -149,12 +149,12 @@ impl<P> Arena<P> {
             return Err(packet);
         };
         self.len += 1;
-        if let Some(d) = self.dense.get_mut() {
-            if d.at.len() < self.slots.len() {
-                d.at.resize(self.slots.len(), NONE);
+        if let Some(dense) = self.dense.get_mut() {
+            if dense.at.len() < self.slots.len() {
+                dense.at.resize(self.slots.len(), NONE);
             }
-            d.at[slot as usize] = d.slots.len() as u32;
-            d.slots.push(slot);
+            dense.at[slot as usize] = dense.slots.len() as u32;
+            dense.slots.push(slot);
         }
         Ok(slot)
     }
@@ -166,11 +166,11 @@ impl<P> Arena<P> {
         s.next = self.free;
         self.free = slot;
         self.len -= 1;
-        if let Some(d) = self.dense.get_mut() {
-            let hole = d.at[slot as usize] as usize;
-            d.slots.swap_remove(hole);
-            if let Some(moved) = d.slots.get(hole) {
-                d.at[*moved as usize] = hole as u32;
+        if let Some(dense) = self.dense.get_mut() {
+            let hole = dense.at[slot as usize] as usize;
+            dense.slots.swap_remove(hole);
+            if let Some(moved) = dense.slots.get(hole) {
+                dense.at[*moved as usize] = hole as u32;
             }
         }
         if self.len == 0 && self.slots.len() > KEPT_SLOTS {
@@ -272,13 +272,13 @@ mod tests {
                 prop_assert_eq!(arena.stored() as usize, naive.iter().map(VecDeque::len).sum::<usize>());
                 for (list, model) in lists.iter().zip(&naive) {
                     let mut slot = list.head;
-                    let mut seen = vec![];
+                    let mut packets = vec![];
                     while slot != NONE {
-                        seen.push(*arena.packet(slot).unwrap());
+                        packets.push(*arena.packet(slot).unwrap());
                         slot = arena.slots[slot as usize].next;
                     }
                     prop_assert_eq!(list.len as usize, model.len());
-                    prop_assert!(seen.iter().eq(model.iter()));
+                    prop_assert!(packets.iter().eq(model.iter()));
                 }
             }
         }
@@ -294,12 +294,12 @@ mod tests {
         for _ in 0..3 {
             list.remove(&mut arena, list.head);
         }
-        let mut drawn: Vec<i32> = (0..7)
+        let mut values: Vec<i32> = (0..7)
             .map(|k| arena.nth(k).unwrap())
             .map(|s| *arena.packet(s).unwrap())
             .collect();
-        drawn.sort();
-        assert_eq!(drawn, [3, 4, 5, 6, 7, 8, 9]);
+        values.sort();
+        assert_eq!(values, [3, 4, 5, 6, 7, 8, 9]);
         assert_eq!(arena.nth(7), None);
     }
 

@@ -127,7 +127,7 @@ pub fn flow_queueing<P: Packet + 'static>(
     };
     let scheduler = DrrPlusPlus::new(drr::quantum(settings));
     let declared = settings.model.probes;
-    let own = &declared[..declared.len() - aqms.probes().len()];
+    let own_probes = &declared[..declared.len() - aqms.probes().len()];
     let port = Port::new(
         settings.get(&FLOW_BUFFER),
         classifier,
@@ -137,7 +137,10 @@ pub fn flow_queueing<P: Packet + 'static>(
     // The discipline has the parameters of the port and also those of its AQM.
     let of_port = flow_params(drr::QUANTUM);
     let of_aqm = |name: &str| of_port.iter().all(|p| p.name != name);
-    let mut port = port.counting_newcomer(true).declaring(own).changing(settings, of_aqm);
+    let mut port = port
+        .counting_newcomer(true)
+        .declaring(own_probes)
+        .changing(settings, of_aqm);
     // A port accepts the AQMs of its queues.
     let _ = port.give_aqms(aqms);
     Ok(Box::new(port))
@@ -277,7 +280,7 @@ mod tests {
                             (n, _) => assert!(!evicts && (1..4).contains(&n), "{} {n}", model.name),
                         }
                         for probe in model.probes {
-                            let x = b.probe(probe.name, 0);
+                            let probed = b.probe(probe.name, 0);
                             let hashed = matches!(mapper[0].1, "hash" | "bloom");
                             let absent = probe.name == "victim" && buffer == "unlimited"
                                 || probe.name == "queue_flow" && mapper[0].1 != "per_flow"
@@ -285,7 +288,7 @@ mod tests {
                                 || probe.name == "flow_ratio"
                                 || probe.name == "queue_flows"
                                 || probe.name == "moves" && mapper[0].1 != "bloom";
-                            assert!(absent || x >= 0.0, "{} {} {x}", model.name, probe.name);
+                            assert!(absent || probed >= 0.0, "{} {} {probed}", model.name, probe.name);
                         }
                         b.drain();
                         assert_eq!(b.backlog().packets, 0);

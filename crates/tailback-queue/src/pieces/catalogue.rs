@@ -158,10 +158,10 @@ impl<P: Packet + 'static> Pieces<P> {
     /// # Errors
     /// An error of the scheduler, with the path to it.
     pub fn scheduler(&self, of: &Settings, context: &BuildContext) -> Result<Box<dyn Scheduler<P>>, Refusal> {
-        let own = scheduler_settings(of)?;
+        let own_settings = scheduler_settings(of)?;
         let row = self
             .schedulers
-            .row(own.model.name)
+            .row(own_settings.model.name)
             .map_err(|e| e.within(SCHEDULER.name))?;
         // The seed is drawn from a copy of the stream, so that the other pieces draw the same numbers as without a
         // scheduler.
@@ -170,7 +170,7 @@ impl<P: Packet + 'static> Pieces<P> {
             stream: Stream::new(seed, SCHEDULER.name),
             ..context.clone()
         };
-        (row.build)(&own, context).map_err(|e| e.within(SCHEDULER.name))
+        (row.build)(&own_settings, context).map_err(|e| e.within(SCHEDULER.name))
     }
 
     /// The drop policy that this discipline names.
@@ -190,21 +190,21 @@ impl<P: Packet + 'static> Pieces<P> {
 /// # Errors
 /// The settings name no scheduler, or they give a quantum for both.
 pub fn scheduler_settings(of: &Settings) -> Result<Settings, Refusal> {
-    let mut own = nested(of, SCHEDULER.name)?.clone();
+    let mut own_settings = nested(of, SCHEDULER.name)?.clone();
     let name = QUANTUM.name;
     let kind = |s: &Settings| s.model.param(name).map(|p| p.kind);
-    if kind(of).is_none() || kind(of) != kind(&own) || !of.is_given(name) {
-        return Ok(own);
+    if kind(of).is_none() || kind(of) != kind(&own_settings) || !of.is_given(name) {
+        return Ok(own_settings);
     }
-    if own.is_given(name) {
+    if own_settings.is_given(name) {
         let e = Refusal::new(
             format!("{name} is given to {} and to its scheduler", of.model.name),
             "keep one of the two",
         );
         return Err(e.within(name).within(SCHEDULER.name));
     }
-    own.lay_value_of(of, name);
-    Ok(own)
+    own_settings.lay_value_of(of, name);
+    Ok(own_settings)
 }
 
 fn nested<'s>(of: &'s Settings, key: &str) -> Result<&'s Settings, Refusal> {

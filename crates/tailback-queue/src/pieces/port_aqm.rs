@@ -74,9 +74,9 @@ where
         line: &Line,
         out: &mut dyn Out<P>,
     ) {
-        let rest = self.store.backlog_of(q);
+        let backlog = self.store.backlog_of(q);
         for (p, why) in gone.drain(..) {
-            aqm.left(&p, Exit::Evicted(why), rest, line);
+            aqm.left(&p, Exit::Evicted(why), backlog, line);
             out.dropped(p, Place::Queued, why);
         }
         if let Some(aqms) = &mut self.aqms {

@@ -105,12 +105,12 @@ impl DropPolicy<TestPacket> for Told {
 }
 
 fn told(packets: u64, count_newcomer: bool) -> (Told, Bench<Port<TestPacket, Told, Told, Told>>) {
-    let told = Told::default();
-    let port = Port::new(Size::Packets(packets), told.clone(), told.clone(), told.clone());
+    let calls = Told::default();
+    let port = Port::new(Size::Packets(packets), calls.clone(), calls.clone(), calls.clone());
     let port = port
         .counting_newcomer(count_newcomer)
         .declaring(const { &[EVICTED_SHARE, sticky::VICTIM] });
-    (told, Bench::new(port))
+    (calls, Bench::new(port))
 }
 
 fn packet(id: u64, flow: u32) -> TestPacket {
@@ -119,34 +119,34 @@ fn packet(id: u64, flow: u32) -> TestPacket {
 
 #[test]
 fn hooks_come_in_their_order() {
-    let (told, mut b) = told(2, false);
+    let (calls, mut b) = told(2, false);
     b.arrive(packet(0, 0));
-    assert_eq!(told.take(), "s.appended(0,0) s.activate(0) p.append(0,0)");
+    assert_eq!(calls.take(), "s.appended(0,0) s.activate(0) p.append(0,0)");
     b.arrive(packet(1, 0));
-    assert_eq!(told.take(), "s.appended(0,1) p.append(0,1)");
+    assert_eq!(calls.take(), "s.appended(0,1) p.append(0,1)");
     b.arrive(packet(2, 1));
     let evicted = "p.victim(1) s.head_changed(0) p.evict(0,0) c.left(0,0) ";
     assert_eq!(
-        told.take(),
+        calls.take(),
         evicted.to_string() + "s.appended(1,2) s.activate(1) p.append(1,2)"
     );
     b.arrive(packet(3, 1));
     let evicted = "p.victim(1) s.deactivate(0) p.evict(0,1) c.left(1,0) ";
-    assert_eq!(told.take(), evicted.to_string() + "s.appended(1,3) p.append(1,3)");
+    assert_eq!(calls.take(), evicted.to_string() + "s.appended(1,3) p.append(1,3)");
     b.arrive(packet(4, 2));
     assert_eq!(
-        told.take(),
+        calls.take(),
         "p.victim(2) c.refused(4,2)",
         "no victim: the newcomer goes"
     );
     b.arrive(packet(5, 9));
-    assert_eq!(told.take(), "c.refused(5,9)");
+    assert_eq!(calls.take(), "c.refused(5,9)");
     assert_eq!(b.serve(), Some(2));
-    assert_eq!(told.take(), "p.service(1,2) c.left(2,1)");
+    assert_eq!(calls.take(), "p.service(1,2) c.left(2,1)");
     assert_eq!(b.serve(), Some(3));
-    assert_eq!(told.take(), "s.deactivate(1) p.service(1,3) c.left(3,1)");
+    assert_eq!(calls.take(), "s.deactivate(1) p.service(1,3) c.left(3,1)");
     assert_eq!(b.serve(), None);
-    assert_eq!(told.take(), "");
+    assert_eq!(calls.take(), "");
     let why: Vec<_> = b
         .log
         .dropped
@@ -168,19 +168,19 @@ fn hooks_come_in_their_order() {
 
 #[test]
 fn a_counted_newcomer_is_stored_first_and_taken_back_without_a_victim() {
-    let (told, mut b) = told(1, true);
+    let (calls, mut b) = told(1, true);
     b.arrive(packet(0, 1));
-    told.take();
+    calls.take();
     b.arrive(packet(1, 2));
     let taken_back = "p.victim(2) s.deactivate(2) p.evict(2,1) c.refused(1,2)";
     assert_eq!(
-        told.take(),
+        calls.take(),
         "s.appended(2,1) s.activate(2) p.append(2,1) ".to_string() + taken_back
     );
     b.arrive(packet(2, 0));
     let victim_itself = "p.victim(0) s.deactivate(0) p.evict(0,2) c.refused(2,0)";
     assert_eq!(
-        told.take(),
+        calls.take(),
         "s.appended(0,2) s.activate(0) p.append(0,2) ".to_string() + victim_itself
     );
     assert!(b.log.dropped.iter().all(|d| d.1 == Place::Arriving));
@@ -189,16 +189,16 @@ fn a_counted_newcomer_is_stored_first_and_taken_back_without_a_victim() {
 
 #[test]
 fn timers_run_when_due_and_notes_carry_the_declared_id() {
-    let (told, mut b) = told(1, false);
+    let (calls, mut b) = told(1, false);
     assert_eq!(b.queue.next_timer(), Some(Time(20)));
     b.now = Time(20);
     let line = b.line();
     b.by_hand.queue.on_timer(&line, &mut b.log);
-    assert_eq!(told.take(), "p.timer(20)");
+    assert_eq!(calls.take(), "p.timer(20)");
     b.now = Time(31);
     let line = b.line();
     b.by_hand.queue.on_timer(&line, &mut b.log);
-    assert_eq!(told.take(), "c.timer(31) p.timer(31)");
+    assert_eq!(calls.take(), "c.timer(31) p.timer(31)");
     assert_eq!(b.log.notes, [(ProbeId(1), 5, 7.0), (ProbeId(1), 5, 7.0)]);
     assert_eq!((b.probe("victim", 3), b.probe("evicted_share", 0)), (3.0, 0.0));
     assert!(b.queue.read(ProbeId(2), 0).is_nan());
@@ -229,15 +229,15 @@ fn an_admission_draws_from_all_queues_alike_and_evicts_from_the_middle() {
     );
     // Remove one that is neither first nor last, then the first, then a whole queue.
     for id in [3, 0, 8, 9] {
-        let at = loop {
-            let at = b.queue.draw(&mut stream).unwrap();
-            if b.queue.get(at).unwrap().id == id {
-                break at;
+        let slot = loop {
+            let drawn_slot = b.queue.draw(&mut stream).unwrap();
+            if b.queue.get(drawn_slot).unwrap().id == id {
+                break drawn_slot;
             }
         };
         let line = b.line();
-        assert_eq!(b.queue.remove(at, DropReason::Overflow, &line).unwrap().id, id);
-        assert!(b.queue.get(at).is_none() && b.queue.remove(at, DropReason::Overflow, &line).is_none());
+        assert_eq!(b.queue.remove(slot, DropReason::Overflow, &line).unwrap().id, id);
+        assert!(b.queue.get(slot).is_none() && b.queue.remove(slot, DropReason::Overflow, &line).is_none());
     }
     assert_eq!(b.probe("evicted_bytes", 0), 4000.0);
     assert_eq!(b.queue.store().backlogged(), 1);
@@ -284,40 +284,43 @@ fn conserve(
     steps: &[(u8, u32, u32)],
 ) -> Result<(), TestCaseError> {
     let mut b = Bench::new(queue);
-    let (mut arrived, mut came, mut sent) = (0, 0, vec![]);
+    let (mut arrived, mut arrived_bytes, mut sent_packets) = (0, 0, vec![]);
     let mut newest = [0; 16];
     for (op, flow, bytes) in steps {
         b.pass(Duration(u64::from(*bytes) * 1000));
         if *op == 0 {
-            sent.extend(b.take());
+            sent_packets.extend(b.take());
         } else {
             b.arrive(TestPacket::new(arrived, *flow, *bytes));
             arrived += 1;
-            came += u64::from(*bytes);
+            arrived_bytes += u64::from(*bytes);
         }
-        let held = b.backlog();
-        prop_assert_eq!(arrived, sent.len() as u64 + b.log.dropped.len() as u64 + held.packets);
+        let backlog = b.backlog();
+        prop_assert_eq!(
+            arrived,
+            sent_packets.len() as u64 + b.log.dropped.len() as u64 + backlog.packets
+        );
         let bytes = |p: &TestPacket| u64::from(p.bytes);
-        let gone = sent.iter().map(bytes).sum::<u64>() + b.log.dropped.iter().map(|d| bytes(&d.0)).sum::<u64>();
-        prop_assert_eq!(came, gone + held.bytes);
+        let gone = sent_packets.iter().map(bytes).sum::<u64>() + b.log.dropped.iter().map(|d| bytes(&d.0)).sum::<u64>();
+        prop_assert_eq!(arrived_bytes, gone + backlog.bytes);
         match limit {
-            Size::Packets(n) => prop_assert!(held.packets <= n),
-            Size::Bytes(n) => prop_assert!(held.bytes <= n),
+            Size::Packets(n) => prop_assert!(backlog.packets <= n),
+            Size::Bytes(n) => prop_assert!(backlog.bytes <= n),
             Size::Unlimited => prop_assert!(b.log.dropped.iter().all(|d| d.2 == DropReason::Match)),
         }
     }
     while let Some(p) = b.take() {
-        sent.push(p);
+        sent_packets.push(p);
     }
     prop_assert_eq!(b.backlog(), Backlog::default());
-    let mut seen: Vec<u64> = sent
+    let mut ids: Vec<u64> = sent_packets
         .iter()
         .map(|p| p.id)
         .chain(b.log.dropped.iter().map(|d| d.0.id))
         .collect();
-    seen.sort();
-    prop_assert_eq!(seen, (0..arrived).collect::<Vec<_>>(), "each packet leaves once");
-    for p in sent {
+    ids.sort();
+    prop_assert_eq!(ids, (0..arrived).collect::<Vec<_>>(), "each packet leaves once");
+    for p in sent_packets {
         prop_assert!(newest[p.flow as usize] <= p.id, "a flow keeps its order");
         newest[p.flow as usize] = p.id;
     }

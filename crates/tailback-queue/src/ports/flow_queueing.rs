@@ -20,7 +20,7 @@ ports! {
     /// serves queues that have just woken before standing queues, so that a flow that sends little does not wait for
     /// others; CoDel ([`crate::aqm::delay::codel`]) keeps each queue short; when the whole buffer is full, the fattest
     /// queue loses a batch ([`batch`](crate::pieces::drop::batch)). Measure: the sojourn time in a flow's own queue.
-    /// Function: CoDel's control law. Action: a mark of capable packets, a drop of others (sojourn); drops of the
+    /// Function: CoDel's control law. Action: a mark of ECN-capable packets, a drop of others (sojourn); drops of the
     /// fattest queue (overload).
     ///
     /// From: RFC 8290. It is a [`port`](mod@super::port) of these pieces; a test compares it with the same pieces by
@@ -30,16 +30,16 @@ ports! {
     fq_codel {
         name: "fq-codel",
         title: "FQ-CoDel",
-        summary: "Flows hashed to queues that take turns, those that have just woken first, with a CoDel on each. \
-                  Measure: the sojourn time in a flow's own queue. Function: CoDel's control law. Action: mark capable \
-                  packets, drop others (sojourn); a full buffer drops a batch of the fattest queue (overload).",
+        summary: "Flows are hashed to queues that take turns. Queues that have just become active go first. Each queue \
+                  has a CoDel. Measure: the sojourn time in a flow's own queue. Function: CoDel's control law. Action: \
+                  mark ECN-capable packets, drop others (sojourn); a full buffer drops a batch of the fattest queue \
+                  (overload).",
         source: "RFC 8290",
         params: join!(Param: &flow_params(ETHERNET_QUANTUM), &[
             codel::TARGET.param,
             INTERVAL.param,
             codel::MTU.param,
-            ecn_key!("Mark capable packets instead of dropping them, where CoDel acts.", "RFC 8290 section 5.2.6")
-                .param,
+            ecn_key!("Mark ECN-capable packets where CoDel would drop them.", "RFC 8290 section 5.2.6").param,
             CE_THRESHOLD.param,
             COUNT_SHED.param,
             BEFORE,
@@ -73,10 +73,10 @@ ports! {
     fq_pie {
         name: "fq-pie",
         title: "FQ-PIE",
-        summary: "Flows hashed to queues that take turns, those that have just woken first, with a PIE on each. \
-                  Measure: the delay in a flow's own queue. Function: a probability that moves while that is not at \
-                  the reference. Action: drop (early), or with ecn mark; a full buffer drops a batch of the fattest \
-                  queue (overload).",
+        summary: "Flows are hashed to queues that take turns. Queues that have just become active go first. Each queue \
+                  has a PIE. Measure: the delay in a flow's own queue. Function: a probability that changes while the \
+                  delay is not at the reference. Action: drop (early), or with ecn mark; a full buffer drops a batch \
+                  of the fattest queue (overload).",
         source: "Ramakrishnan et al., LCN 2019; RFC 8290; RFC 8033",
         params: join!(Param: &flow_params(ETHERNET_QUANTUM), pie::PARAMS, &[BEFORE]),
         probes: join!(ProbeDef: FLOW_PROBES, &of_each_queue(pie::PROBES)),
@@ -107,10 +107,10 @@ ports! {
     fq_cobalt {
         name: "fq-cobalt",
         title: "FQ-COBALT",
-        summary: "Flows hashed to queues that take turns, those that have just woken first, with a COBALT on each. \
-                  Measure: the sojourn time in a flow's own queue. Function: CoDel's control law, and BLUE's \
-                  probability. Action: mark capable packets, drop others (sojourn); BLUE drops any, and a full buffer \
-                  a batch of the fattest queue (overload).",
+        summary: "Flows are hashed to queues that take turns. Queues that have just become active go first. Each queue \
+                  has a COBALT. Measure: the sojourn time in a flow's own queue. Function: CoDel's control law, and \
+                  BLUE's probability. Action: mark ECN-capable packets, drop others (sojourn); BLUE drops any packet, \
+                  and a full buffer drops a batch of the fattest queue (overload).",
         source: "Palmei et al., LANMAN 2019; RFC 8290",
         params: join!(Param: &flow_params(ETHERNET_QUANTUM.with_default("1500B", "ns-3: the MTU of the link")), &[
             cobalt::TARGET.param,
@@ -119,7 +119,11 @@ ports! {
             P_UP.param,
             P_DOWN.param,
             Param { default: "400ms", source: "ns-3", ..BLUE_THRESHOLD.param },
-            ecn_key!("Mark capable packets instead of dropping them, where CoDel acts; BLUE drops them.", "ns-3").param,
+            ecn_key!(
+                "Mark ECN-capable packets where CoDel would drop them. BLUE also drops ECN-capable packets.",
+                "ns-3"
+            )
+            .param,
             CE_THRESHOLD.param,
             BEFORE,
         ]),

@@ -56,7 +56,7 @@ fn named(aqm: &[(&str, &str)], quantum: &str) -> Settings {
 
 /// What happened, in order, to which packet, and its mark.
 fn run(b: &mut Built, steps: &[(u64, u8, u8)]) -> Vec<(u64, u64, String)> {
-    let mut seen = vec![];
+    let mut events = vec![];
     for (id, (gap, act, flow)) in steps.iter().enumerate() {
         b.pass(Duration(*gap));
         match act {
@@ -67,22 +67,22 @@ fn run(b: &mut Built, steps: &[(u64, u8, u8)]) -> Vec<(u64, u64, String)> {
             }
             _ => {
                 if let Some(p) = b.take() {
-                    seen.push((b.now.0, p.id, format!("sent {:?}", p.ecn)));
+                    events.push((b.now.0, p.id, format!("sent {:?}", p.ecn)));
                 }
             }
         }
     }
     while let Some(p) = b.take() {
-        seen.push((b.now.0, p.id, format!("sent {:?}", p.ecn)));
+        events.push((b.now.0, p.id, format!("sent {:?}", p.ecn)));
     }
-    seen.extend(
+    events.extend(
         b.log
             .dropped
             .iter()
             .map(|d| (0, d.0.id, format!("{:?} {:?}", d.1, d.2))),
     );
-    seen.extend(b.log.marked.iter().map(|m| (0, m.0.id, format!("{:?}", m.1))));
-    seen
+    events.extend(b.log.marked.iter().map(|m| (0, m.0.id, format!("{:?}", m.1))));
+    events
 }
 
 fn steps() -> impl Strategy<Value = Vec<(u64, u8, u8)>> {
@@ -107,9 +107,9 @@ proptest! {
             for (key, value) in aqm.iter().filter(|(k, _)| *k != "kind") {
                 s = s.with(key, value);
             }
-            let whole = run(&mut built(&s, seed), &steps);
+            let whole_events = run(&mut built(&s, seed), &steps);
             let pieces = run(&mut built(&named(aqm, quantum), seed), &steps);
-            prop_assert_eq!(whole, pieces, "{}", name);
+            prop_assert_eq!(whole_events, pieces, "{}", name);
         }
     }
 }
@@ -171,14 +171,14 @@ impl Literal {
             if total <= limit && bytes <= memory {
                 return;
             }
-            let most = self.queues.iter().map(Flow::bytes).max().unwrap();
-            let v = self.queues.iter().position(|q| q.bytes() == most).unwrap();
-            let (mut gone, mut n) = (0, 0);
-            while gone < most / 2 && n < 8 || n == 0 {
-                let x = self.queues[v].packets.pop_front().unwrap();
-                gone += u64::from(x.bytes);
+            let most_bytes = self.queues.iter().map(Flow::bytes).max().unwrap();
+            let victim = self.queues.iter().position(|q| q.bytes() == most_bytes).unwrap();
+            let (mut dropped_bytes, mut n) = (0, 0);
+            while dropped_bytes < most_bytes / 2 && n < 8 || n == 0 {
+                let dropped = self.queues[victim].packets.pop_front().unwrap();
+                dropped_bytes += u64::from(dropped.bytes);
                 n += 1;
-                self.out.dropped(x, Place::Queued, DropReason::Overload);
+                self.out.dropped(dropped, Place::Queued, DropReason::Overload);
             }
         }
     }
@@ -264,20 +264,23 @@ fn a_collision_merges_exactly_two_flows() {
     stream.bits();
     let hash = Hashed::new(KeyField::Tuple, 1024, stream.bits());
     let twin = (1..).find(|k| hash.queue(*k) == hash.queue(0)).unwrap() as u32;
-    let alone = (1..).find(|k| hash.queue(*k) != hash.queue(0)).unwrap() as u32;
+    let lone_flow = (1..).find(|k| hash.queue(*k) != hash.queue(0)).unwrap() as u32;
     let mut b = built(&model("fq-codel"), 5);
     for id in 0..300 {
-        b.arrive(TestPacket::new(id, [0, twin, alone][id as usize % 3], 1000));
+        b.arrive(TestPacket::new(id, [0, twin, lone_flow][id as usize % 3], 1000));
     }
     assert_eq!(b.probe("backlogged", 0), 2.0);
     assert_eq!(b.probe("queue_packets", hash.queue(0)), 200.0);
-    let mut sent = [0; 3];
+    let mut sent_packets = [0; 3];
     for _ in 0..150 {
         let p = b.take().unwrap();
-        sent[[0, twin, alone].iter().position(|f| *f == p.flow).unwrap()] += 1;
+        sent_packets[[0, twin, lone_flow].iter().position(|f| *f == p.flow).unwrap()] += 1;
     }
-    assert!((74..=76).contains(&sent[2]), "{sent:?}");
-    assert!((37..=38).contains(&sent[0]) && (37..=38).contains(&sent[1]), "{sent:?}");
+    assert!((74..=76).contains(&sent_packets[2]), "{sent_packets:?}");
+    assert!(
+        (37..=38).contains(&sent_packets[0]) && (37..=38).contains(&sent_packets[1]),
+        "{sent_packets:?}"
+    );
 }
 
 /// Sections 4.2 and 5.2.4 for FQ-COBALT too: bytes are shared equally, whatever the sizes of packets.
@@ -289,11 +292,14 @@ fn flows_of_large_and_small_packets_share_bytes() {
             let small = id % 16 > 0;
             b.arrive(TestPacket::new(id, u32::from(small), if small { 100 } else { 1500 }));
         }
-        let mut sent = [0_i64; 2];
-        while sent[0] < 1_000_000 {
+        let mut sent_bytes = [0_i64; 2];
+        while sent_bytes[0] < 1_000_000 {
             let p = b.take().unwrap();
-            sent[p.flow as usize] += i64::from(p.bytes);
-            assert!((sent[0] - sent[1]).abs() <= 1514 + 1500, "{name} {sent:?}");
+            sent_bytes[p.flow as usize] += i64::from(p.bytes);
+            assert!(
+                (sent_bytes[0] - sent_bytes[1]).abs() <= 1514 + 1500,
+                "{name} {sent_bytes:?}"
+            );
         }
     }
 }

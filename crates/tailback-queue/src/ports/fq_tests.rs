@@ -141,37 +141,37 @@ fn a_dropped_packet_is_charged_only_when_asked() {
             b.arrive(TestPacket::new(id, 0, 1000));
         }
         assert_eq!(b.log.drops(DropReason::Overflow), [2, 3, 4, 5, 6]);
-        let mut left = vec![b.serve().unwrap(), b.serve().unwrap()];
+        let mut packets = vec![b.serve().unwrap(), b.serve().unwrap()];
         b.arrive(TestPacket::new(10, 0, 1000));
         b.arrive(TestPacket::new(11, 1, 4000));
-        left.extend(b.drain());
-        assert_eq!(left, order, "charge_dropped = {charge}");
+        packets.extend(b.drain());
+        assert_eq!(packets, order, "charge_dropped = {charge}");
     }
 }
 
 #[test]
 fn the_packet_on_the_line_takes_a_place_only_when_asked() {
-    for (count, held) in [("false", 2), ("true", 1)] {
+    for (count, held_packets) in [("false", 2), ("true", 1)] {
         let mut b = bench("fq", &[("buffer", "2 packets"), ("count_in_service", count)]);
         b.busy = Some(wire(0, 1000));
         for id in 0..4 {
             b.arrive(TestPacket::new(id, 1, 1000));
         }
-        assert_eq!(b.backlog().packets, held);
+        assert_eq!(b.backlog().packets, held_packets);
     }
 }
 
 #[test]
 fn the_bit_goes_to_who_holds_more_than_a_third_of_its_share() {
     let mut b = bench("fqbit", &[("buffer", "24 packets")]);
-    let data = |id, flow| TestPacket::new(id, flow, 1000).capable();
-    b.arrive(data(0, 0));
-    b.arrive(data(100, 1));
+    let capable_packet = |id, flow| TestPacket::new(id, flow, 1000).capable();
+    b.arrive(capable_packet(0, 0));
+    b.arrive(capable_packet(100, 1));
     assert_eq!(b.serve(), Some(0));
     b.busy = Some(wire(0, 1000));
     // Two conversations: more than 24 / 3 / 2 = 4 packets, the one on the line included.
     for id in 1..6 {
-        b.arrive(data(id, 0));
+        b.arrive(capable_packet(id, 0));
     }
     assert_eq!(b.log.marks(MarkReason::Share), [4, 5]);
     // No packet of flow 0 is on the line, so one packet more fits its share. ACKs and packets that are not ECN-capable
@@ -181,9 +181,9 @@ fn the_bit_goes_to_who_holds_more_than_a_third_of_its_share() {
     b.arrive(TestPacket::new(6, 0, 1000));
     b.arrive(TestPacket {
         data: false,
-        ..data(7, 0)
+        ..capable_packet(7, 0)
     });
-    b.arrive(data(8, 0));
+    b.arrive(capable_packet(8, 0));
     assert_eq!(b.log.marks(MarkReason::Share), [4, 5, 8]);
     assert!(b.log.marked.iter().all(|(p, _)| p.ecn == Ecn::Ce));
 }
@@ -201,14 +201,14 @@ fn an_unlimited_port_never_sets_the_bit() {
 #[test]
 fn telnet_waits_for_half_a_packet_of_two_transfers() {
     let delay = |queue: Queue| {
-        let mut l = ClosedLoop::new(queue, BitRate(80_000));
+        let mut closed_loop = ClosedLoop::new(queue, BitRate(80_000));
         for _ in 0..2 {
-            l.window(5, 1000, Duration::from_micros(14_400));
+            closed_loop.window(5, 1000, Duration::from_micros(14_400));
         }
-        l.poisson(40, 5.0);
-        l.run(Duration::from_seconds(10_000.0));
-        assert!(l.log.dropped.is_empty() && l.delays[2].len() > 1500);
-        l.mean_delay(2)
+        closed_loop.poisson(40, 5.0);
+        closed_loop.run(Duration::from_seconds(10_000.0));
+        assert!(closed_loop.log.dropped.is_empty() && closed_loop.delays[2].len() > 1500);
+        closed_loop.mean_delay(2)
     };
     let fair = delay(build("fq", &[]));
     assert!((fair - 0.054).abs() < 0.002, "half of 0.1 s and its own 4 ms: {fair}");

@@ -26,10 +26,9 @@ ports! {
     drr {
         name: "drr",
         title: "Deficit round robin with longest-queue drop",
-        summary: "Each flow has a queue, or several have one together. The queues share one buffer and take turns on \
-                  the line, a quantum of bytes a turn. Measure: each queue's length. Function: the longest. Action: \
-                  when the buffer is full, the front packet of the longest queue is dropped (overflow); it never \
-                  marks.",
+        summary: "Each flow has a queue, or several flows share one. The queues share one buffer and take turns on the \
+                  line, a quantum of bytes a turn. Measure: each queue's length. Function: the longest. Action: when \
+                  the buffer is full, the front packet of the longest queue is dropped (overflow); it never marks.",
         source: "Shreedhar and Varghese 1995; McKenney 1990; Kantawala and Turner, WUCSE-2005-11, chapter 3",
         params: port_params!(&[QUANTUM.param], &[TIE.param, COUNT_NEWCOMER.param]),
         probes: port_probes!(),
@@ -97,8 +96,8 @@ ports! {
         title: "Dynamic threshold deficit round robin",
         summary: "Deficit round robin that refuses at the door of long queues. Measure: the queue's length and the \
                   free space. Function: a threshold of alpha times the free space. Action: a packet whose queue has \
-                  reached the threshold is dropped on arrival (refused), one that does not fit as well (overflow); \
-                  nothing stored is ever dropped, and it never marks.",
+                  reached the threshold is dropped on arrival (refused), and so is a packet that does not fit \
+                  (overflow). No stored packet is ever dropped; it never marks.",
         source: "Kantawala and Turner, WUCSE-2005-11, chapter 6; Choudhury and Hahne, 1998",
         params: port_params!(&[threshold::ALPHA.param, QUANTUM.param], &[]),
         probes: port_probes!(),
@@ -115,9 +114,9 @@ ports! {
         title: "Discard state deficit round robin",
         summary: "Deficit round robin that closes long queues until they are empty. Measure: the queue's length, the \
                   free space, how many queues are closed. Function: a threshold of alpha times the free space, and a \
-                  limit on closed queues that follows the overflows. Action: what arrives at a closed queue, or closes \
-                  it, is dropped on arrival (refused), what does not fit as well (overflow); nothing stored is ever \
-                  dropped, and it never marks.",
+                  limit on closed queues that follows the overflows. Action: a packet that arrives at a closed queue, \
+                  or closes the queue, is dropped on arrival (refused), and so is a packet that does not fit \
+                  (overflow). No stored packet is ever dropped; it never marks.",
         source: "Kantawala and Turner, WUCSE-2005-11, chapter 6",
         params: port_params!(join!(Param: discard::PARAMS, &[QUANTUM.param]), &[]),
         probes: port_probes!(discard::PROBES),
@@ -151,8 +150,8 @@ ports! {
         name: "srr",
         title: "Smoothed round robin",
         summary: "A queue for each flow. In a round each queue has as many visits as the integer part of its weight, \
-                  spread over the round. Measure: each queue's length. Function: its limit. Action: drop what arrives \
-                  at a full queue (percap) or a full buffer (overflow); it never marks.",
+                  spread over the round. Measure: each queue's length. Function: its limit. Action: drop a packet that \
+                  arrives at a full queue (percap) or a full buffer (overflow); it never marks.",
         source: "Guo, SIGCOMM 2001; ns-2 SRR",
         params: &[BUFFER.param, LIMIT.param, QUANTUM_OF_VISIT.param, GRANULARITY.param, AQM, BEFORE],
         probes: PORT_PROBES,

@@ -54,9 +54,9 @@ ports! {
     wf2q {
         name: "wf2q",
         title: "Worst-case fair weighted fair queueing, exact",
-        summary: "A queue for each flow. Only packets that a fluid server would have begun to serve may leave; of \
-                  these, the one that it would finish first leaves first. Measure: each queue's length. Function and \
-                  action when the buffer is full: those of the policy; it never marks.",
+        summary: "A queue for each flow. Only packets that a fluid server would have begun to serve may leave. Of \
+                  these, the one that the fluid server would finish first leaves first. Measure: each queue's length. \
+                  Function and action when the buffer is full: those of the policy; it never marks.",
         source: "Bennett and Zhang, INFOCOM 1996; Kantawala and Turner, WUCSE-2005-11, chapter 7",
         params: join!(Param: &[BUFFER.param], UNDER_A_POLICY),
         probes: PORT_PROBES,

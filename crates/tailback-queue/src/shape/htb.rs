@@ -78,13 +78,13 @@ params! {
     RATE: BitRate = Key::new("rate", Kind::Rate { min: 1.0, max: 1e13 }, "",
         "The rate to which packets are held.", "tc-htb(8)");
     BURST: u64 = Key::new("burst", Kind::Bytes { min: 0, max: 1_000_000_000 }, "1514B",
-        "How much may leave after a pause before packets are spaced; the last of these packets may exceed it.",
+        "How much may leave after a pause before packets are spaced. The last of these packets may exceed this amount.",
         "tc-htb(8), cburst: at most one packet");
     OVERHEAD;
     MPU;
     FRAMING: length::Framing = length::FRAMING.with_doc(
         "How the link frames packets: it adds nothing, it uses cells of 53 B that carry 48 B, or it adds a byte for \
-         each 64, which Linux's htb does not know.");
+         each 64, which Linux's htb does not support.");
     QUEUE;
     CLASSES = Param::new("classes", Kind::List(&Kind::Model(classes::FAMILY)), "none",
         "A tree of classes that share the rate, in the order of their turns. The packets of each are in a \
@@ -286,8 +286,8 @@ impl<P: Packet> QueueDiscipline<P> for Htb<P> {
                 (true, Some(last)) => last.until = self.paid,
                 _ if line.busy.is_some() => self.last = None,
                 _ => {
-                    let sent = self.ask(line, out);
-                    debug_assert!(!matches!(sent, Service::Send(_)), "sent what it did not count");
+                    let service = self.ask(line, out);
+                    debug_assert!(!matches!(service, Service::Send(_)), "sent what it did not count");
                 }
             }
         }

@@ -9,7 +9,7 @@ use tailback_base::{BitRate, Duration, Stream};
 /// Ports of these disciplines in one memory.
 fn ports(size: Size, alpha: &[f64], queues: &[&[(&str, &str)]]) -> (Rc<SharedMemory>, Vec<Bench<Queue>>) {
     let memory = Rc::new(SharedMemory::new(size));
-    let made = (0..).zip(queues).map(|(i, values)| {
+    let benches = (0..).zip(queues).map(|(i, values)| {
         let model = registry::find(values[0].1).unwrap();
         let settings = values[1..]
             .iter()
@@ -23,8 +23,8 @@ fn ports(size: Size, alpha: &[f64], queues: &[&[(&str, &str)]]) -> (Rc<SharedMem
         let built = Registry::standard().build_sharing(&settings, context, &|_, _| None, &share);
         Bench::new(built.unwrap())
     });
-    let made = made.collect();
-    (memory, made)
+    let benches = benches.collect();
+    (memory, benches)
 }
 
 const PLAIN: &[(&str, &str)] = &[("kind", "droptail"), ("buffer", "unlimited")];
@@ -104,9 +104,9 @@ fn queues_of_a_port_have_thresholds_of_their_own() {
     for flow in 0..3 {
         fill(&mut all[0], flow, 900);
     }
-    let held = |flow| all[0].probe("queue_packets", flow);
+    let packets_of = |flow| all[0].probe("queue_packets", flow);
     // 1000 / 2; a quarter of the rest, 500 x 0.25 / 1.25; and of what is left then, 400 x 0.25 / 1.25.
-    assert_eq!([held(0), held(1), held(2)], [500.0, 100.0, 80.0]);
+    assert_eq!([packets_of(0), packets_of(1), packets_of(2)], [500.0, 100.0, 80.0]);
 }
 
 /// The AQM behind the threshold sets the marks: the AQM of a port, or that of each of its queues.
@@ -141,10 +141,10 @@ fn the_books_of_the_memory_are_those_of_the_queues() {
     let queues: Vec<&[(&str, &str)]> = values.iter().map(|v| &v[..]).collect();
     let (memory, mut all) = ports(Size::Packets(600), &[1.0], &queues);
     let mut draw = Stream::new(1, "input");
-    let mut most = 0;
+    let mut most_packets = 0;
     for id in 0..20_000 {
-        let at = draw.below(all.len() as u64) as usize;
-        let bench = &mut all[at];
+        let index = draw.below(all.len() as u64) as usize;
+        let bench = &mut all[index];
         bench.pass(Duration::from_millis(draw.below(3)));
         for _ in 0..draw.below(6) {
             bench.arrive(TestPacket::new(id, draw.below(9) as u32, 100 + draw.below(1400) as u32).capable());
@@ -153,9 +153,9 @@ fn the_books_of_the_memory_are_those_of_the_queues() {
             bench.serve();
         }
         let stored = all.iter().map(|b| b.backlog().packets).sum::<u64>();
-        assert_eq!(memory.held().packets, stored, "{}", kinds[at]);
-        most = memory.held().packets.max(most);
+        assert_eq!(memory.held().packets, stored, "{}", kinds[index]);
+        most_packets = memory.held().packets.max(most_packets);
     }
-    assert!(most > 500, "the memory was never short: {most}");
+    assert!(most_packets > 500, "the memory was never short: {most_packets}");
     assert_eq!(memory.held().bytes, all.iter().map(|b| b.backlog().bytes).sum::<u64>());
 }

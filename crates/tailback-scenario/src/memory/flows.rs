@@ -83,15 +83,15 @@ pub fn member_bytes() -> f64 {
 pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
     let edges = spec.flows.iter().filter(|g| g.conditioner.is_some());
     let all_edges: f64 = edges.map(|g| f64::from(g.count)).sum();
-    for (g, used) in spec.flows.iter().zip(&lines.flows) {
+    for (group, used) in spec.flows.iter().zip(&lines.flows) {
         let b = &used.brings;
-        let each = flow_bytes(spec, g, b, used.carried / b.flows.max(1.0));
-        let (rows, kept) = tables::rows("transfers", b.portions);
-        let transfers = b.portions * (of::<TransferRow>() + 48.0) + rows;
-        let (_, own) = tables::rows("flows", f64::from(g.count));
+        let per_flow = flow_bytes(spec, group, b, used.carried / b.flows.max(1.0));
+        let (row_bytes, kept_bytes) = tables::rows("transfers", b.portions);
+        let transfers = b.portions * (of::<TransferRow>() + 48.0) + row_bytes;
+        let (_, own_bytes) = tables::rows("flows", f64::from(group.count));
         // Each edge stores its distance to each other edge.
-        let edges = if g.conditioner.is_some() {
-            f64::from(g.count)
+        let edges = if group.conditioner.is_some() {
+            f64::from(group.count)
         } else {
             0.0
         };
@@ -99,9 +99,9 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
         // Delays of the group, and its round trips.
         let (bins, bins_kept) = tables::rows("delays", (BINS / 2.0).min(used.carried));
         parts.add(
-            &format!("flows.{}", g.name),
-            f64::from(g.count) * each + delays + transfers + bins + 2.0 * BINS,
-            own + kept + bins_kept,
+            &format!("flows.{}", group.name),
+            f64::from(group.count) * per_flow + delays + transfers + bins + 2.0 * BINS,
+            own_bytes + kept_bytes + bins_kept,
         );
     }
 }

@@ -122,8 +122,12 @@ impl<'a> Lines<'a> {
     fn share(&mut self, library: &Library) {
         let mut by_line: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
         let uses: Vec<&Use> = self.uses().collect();
-        for (i, u) in uses.iter().enumerate().filter(|(_, u)| u.brings.connection) {
-            let slowest = u
+        for (i, line_use) in uses
+            .iter()
+            .enumerate()
+            .filter(|(_, line_use)| line_use.brings.connection)
+        {
+            let slowest = line_use
                 .way
                 .iter()
                 .copied()
@@ -133,24 +137,30 @@ impl<'a> Lines<'a> {
         let mut outstanding_of = vec![0.0; uses.len()];
         for (line, members) in by_line {
             let members: Vec<(usize, &Use)> = members.into_iter().map(|i| (i, uses[i])).collect();
-            let of = |f: &dyn Fn(&Use) -> f64| members.iter().map(|m| f(m.1)).sum::<f64>();
+            let sum_of = |f: &dyn Fn(&Use) -> f64| members.iter().map(|m| f(m.1)).sum::<f64>();
             // All flows on a line fill it, even those that another line limits.
-            let filled = |l: usize| {
+            let filled = |line_index: usize| {
                 uses.iter()
-                    .filter(|u| u.way.contains(&l))
+                    .filter(|u| u.way.contains(&line_index))
                     .map(|u| u.private)
                     .sum::<f64>()
             };
-            let held = line.map_or(f64::INFINITY, |l| held(&self.all[l], &members, filled(l), library));
-            let flows = of(&|u| u.brings.flows);
-            for (i, u) in &members {
-                let b = &u.brings;
-                let own = (b.flows * b.first + u.carried).min(b.flows * b.cap).min(b.packets);
-                let paths = 1.0 + u.beside.len() as f64;
-                let part = b.flows * b.first + OVERSHOOT * held * paths * (b.flows / flows).clamp(0.25, 1.0);
-                let struck: f64 = u.way.iter().map(|p| struck(&self.all[*p])[0]).fold(0.0, f64::max);
+            let held_packets = line.map_or(f64::INFINITY, |l| held(&self.all[l], &members, filled(l), library));
+            let flows = sum_of(&|u| u.brings.flows);
+            for (i, line_use) in &members {
+                let b = &line_use.brings;
+                let own_packets = (b.flows * b.first + line_use.carried)
+                    .min(b.flows * b.cap)
+                    .min(b.packets);
+                let paths = 1.0 + line_use.beside.len() as f64;
+                let part = b.flows * b.first + OVERSHOOT * held_packets * paths * (b.flows / flows).clamp(0.25, 1.0);
+                let struck: f64 = line_use
+                    .way
+                    .iter()
+                    .map(|p| struck(&self.all[*p])[0])
+                    .fold(0.0, f64::max);
                 let until_loss = b.flows * (b.first + FIRST_LOSS / struck);
-                outstanding_of[*i] = own.min(part).min(until_loss);
+                outstanding_of[*i] = own_packets.min(part).min(until_loss);
             }
         }
         for (u, outstanding) in self.flows.iter_mut().chain(&mut self.sessions).zip(outstanding_of) {
@@ -205,37 +215,37 @@ impl<'a> Lines<'a> {
             all[p].data -= (carried[p] - most).max(0.0);
             all[p ^ 1].acks = carried[p].min(most).min(all[p].data);
         }
-        for (i, l) in all.iter_mut().enumerate() {
-            if l.packet.is_infinite() {
-                l.packet = SMALL_PACKET;
+        for (i, line) in all.iter_mut().enumerate() {
+            if line.packet.is_infinite() {
+                line.packet = SMALL_PACKET;
             }
-            let least = if l.acks > 0.0 { SMALL_PACKET } else { l.packet };
+            let least_packet = if line.acks > 0.0 { SMALL_PACKET } else { line.packet };
             // If both connections and datagrams pass, both wait. One queue serves packets in the order of arrival;
             // several queues give each flow its share.
-            let several = l.spec.fused_limit().is_none() && l.flows > of_datagrams[i];
-            let left = if several {
-                l.rate * of_datagrams[i] / l.flows
+            let several = line.spec.fused_limit().is_none() && line.flows > of_datagrams[i];
+            let left_rate = if several {
+                line.rate * of_datagrams[i] / line.flows
             } else {
-                l.rate
+                line.rate
             };
-            let over = (excess[i] - left).max(0.0) * seconds[i] / 8.0 / l.packet;
-            let behind_windows = windows[i] * excess[i] / (l.rate - excess[i]).max(0.01 * l.rate);
-            let waiting = windows[i] + (over + behind_windows + bursts[i]).min(l.data);
-            l.waiting = waiting.min(buffer(l.spec, least)).min(l.data + l.acks);
-            let on_the_wire = l.rate * l.spec.longest_delay().seconds() / 8.0 / l.packet + 1.0;
-            l.flying = on_the_wire.min(l.data + l.acks);
+            let over = (excess[i] - left_rate).max(0.0) * seconds[i] / 8.0 / line.packet;
+            let behind_windows = windows[i] * excess[i] / (line.rate - excess[i]).max(0.01 * line.rate);
+            let waiting = windows[i] + (over + behind_windows + bursts[i]).min(line.data);
+            line.waiting = waiting.min(buffer(line.spec, least_packet)).min(line.data + line.acks);
+            let on_the_wire = line.rate * line.spec.longest_delay().seconds() / 8.0 / line.packet + 1.0;
+            line.flying = on_the_wire.min(line.data + line.acks);
         }
     }
 }
 
 /// The largest rate of the run: that of the line, or of a slower shaper, including the fastest rate that a change sets.
 fn most(d: &DirectionSpec) -> BitRate {
-    let line = d.rates()[1];
+    let line_rate = d.rates()[1];
     let changed = d.changes.iter().filter_map(|c| match &c.to {
-        Values::Queue(queues) => queues.iter().map(|q| shaped::rate(q, line)).max(),
+        Values::Queue(queues) => queues.iter().map(|q| shaped::rate(q, line_rate)).max(),
         _ => None,
     });
-    changed.fold(shaped::rate(&d.queue, line), BitRate::max)
+    changed.fold(shaped::rate(&d.queue, line_rate), BitRate::max)
 }
 
 impl<'a> Line<'a> {
@@ -268,29 +278,33 @@ impl Use {
             false => rates(&way).into_iter().chain(rates(&beside)).sum(),
         };
         let delay: f64 = way.iter().map(|p| all[*p].spec.longest_delay().seconds()).sum();
-        let (mut own, mut extra) = (f64::INFINITY, 0.0);
+        let (mut own_rate, mut extra) = (f64::INFINITY, 0.0);
         for a in private.into_iter().flatten() {
             let rates: f64 = a.rate.iter().map(|r| r.bits_per_second()).sum();
-            own = own.min(brings.flows * rates / a.rate.len().max(1) as f64);
+            own_rate = own_rate.min(brings.flows * rates / a.rate.len().max(1) as f64);
             extra += a.delay.iter().max().map_or(0.0, |d| d.seconds());
         }
         let round_trip = 2.0 * (delay + extra);
-        let packets_per_second = slowest.min(own) / 8.0 / brings.packet;
+        let packets_per_second = slowest.min(own_rate) / 8.0 / brings.packet;
         let windows = brings.flows * brings.cap * (brings.seconds / round_trip + 1.0);
         let most = packets_per_second * brings.seconds + brings.flows;
         let carried = most.min(brings.packets).min(windows);
-        let again = brings.flows * brings.again;
-        let over = (brings.rate - own).max(0.0) * brings.seconds / 8.0 / brings.packet;
+        let repeated = brings.flows * brings.again;
+        let excess_packets = (brings.rate - own_rate).max(0.0) * brings.seconds / 8.0 / brings.packet;
         Use {
             carried,
             sent: match brings.connection {
-                true => RESENT * carried + brings.flows * brings.first + again,
+                true => RESENT * carried + brings.flows * brings.first + repeated,
                 false => carried,
             },
-            private_waiting: if over.is_finite() { over } else { 0.0 },
+            private_waiting: if excess_packets.is_finite() {
+                excess_packets
+            } else {
+                0.0
+            },
             outstanding: 0.0,
             round_trip,
-            private: own,
+            private: own_rate,
             way,
             beside,
             brings,
@@ -315,7 +329,7 @@ fn held(line: &Line, members: &[(usize, &Use)], private: f64, library: &Library)
 
 /// The number of packets of at least this many bytes that fit into a buffer, plus what a discipline holds outside it.
 pub fn buffer(d: &DirectionSpec, packet: f64) -> f64 {
-    let beside = |s: &Settings| {
+    let beside_buffer = |s: &Settings| {
         let facts = tailback_queue::registry::facts(s.model.name);
         facts.and_then(|f| f.beside).map_or(0.0, |beside| beside(s) as f64)
     };
@@ -325,7 +339,7 @@ pub fn buffer(d: &DirectionSpec, packet: f64) -> f64 {
         Some(Size::Unlimited) | None => f64::INFINITY,
     };
     let holders = shaped::holders(&d.queue).into_iter();
-    let held: f64 = holders.map(|s| packets(s.find_key(&BUFFER)) + beside(s)).sum();
+    let held: f64 = holders.map(|s| packets(s.find_key(&BUFFER)) + beside_buffer(s)).sum();
     held.min(packets(d.switch.map(|port| port.memory)))
 }
 
@@ -356,12 +370,12 @@ impl<'a> Ways<'a> {
                 nodes.entry(name).or_insert(next);
             }
         }
-        let leaving = spec.links.iter().enumerate().flat_map(|(i, l)| {
-            let (from, to) = (nodes[l.from.as_str()], nodes[l.to.as_str()]);
+        let leaving = spec.links.iter().enumerate().flat_map(|(i, link)| {
+            let (from, to) = (nodes[link.from.as_str()], nodes[link.to.as_str()]);
             let arc = |port: u32, to: u32, delay: Duration| Arc { port, to, delay };
             [
-                (NodeId(from), arc(2 * i as u32, to, l.forward.delay)),
-                (NodeId(to), arc(2 * i as u32 + 1, from, l.reverse.delay)),
+                (NodeId(from), arc(2 * i as u32, to, link.forward.delay)),
+                (NodeId(to), arc(2 * i as u32 + 1, from, link.reverse.delay)),
             ]
         });
         let router = Router::new(nodes.len(), leaving);

@@ -31,12 +31,12 @@ pub fn rows(lines: &Lines) -> f64 {
         };
         rows += match b.connection {
             true => {
-                let same = |u: &&Use| u.way.iter().any(|p| used.way.contains(p));
+                let shares_port = |u: &&Use| u.way.iter().any(|p| used.way.contains(p));
                 let flows: f64 = lines
                     .flows
                     .iter()
                     .chain(&lines.sessions)
-                    .filter(same)
+                    .filter(shares_port)
                     .map(|u| u.brings.flows)
                     .sum();
                 let share = (SHARE * b.flows / flows.max(1.0)).min(1.0);

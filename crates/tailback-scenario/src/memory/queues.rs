@@ -33,8 +33,8 @@ const TABLES: &[(&[&str], f64)] = &[
 pub fn add(parts: &mut Parts, spec: &Spec, library: &Library, lines: &Lines) {
     let flows: f64 = lines.flows.iter().map(|u| u.brings.flows).sum();
     for l in &lines.all {
-        let (rows, kept) = super::tables::rows("delays", (TIMES / 4.0).min(l.data + l.acks));
-        let mut bytes = of::<Port>() + 2.0 * TIMES + 4.0 * of::<ColourLosses>() + rows;
+        let (row_bytes, kept_bytes) = super::tables::rows("delays", (TIMES / 4.0).min(l.data + l.acks));
+        let mut bytes = of::<Port>() + 2.0 * TIMES + 4.0 * of::<ColourLosses>() + row_bytes;
         for s in l.spec.queue.models() {
             bytes += DISCIPLINE + tables(s, l.data + l.acks);
         }
@@ -51,7 +51,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, library: &Library, lines: &Lines) {
             bytes += DISCIPLINE + 300.0 * l.flows;
         }
         bytes += l.spec.changes.len() as f64 * BLOCK + l.spec.trace.as_ref().map_or(0, |t| t.memory()) as f64;
-        parts.add(&format!("link.{}.queue", l.name), bytes, kept);
+        parts.add(&format!("link.{}.queue", l.name), bytes, kept_bytes);
     }
     // The memory of a discipline for each flow grows with the flow numbers.
     let ports = spec.links.len() as f64 * 2.0;

@@ -46,18 +46,18 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
         let flows: f64 = spec.flows.iter().map(|g| f64::from(g.count)).sum();
         let members: f64 = spec.sessions.iter().map(|s| f64::from(s.clients)).sum();
         let links = 2.0 * spec.links.len() as f64;
-        let (rows, kept) = tables::rows("intervals", intervals * (flows + members));
+        let (row_bytes, kept_bytes) = tables::rows("intervals", intervals * (flows + members));
         let (link_rows, link_kept) = tables::rows("link_intervals", intervals * links);
         let groups = (spec.flows.len() + spec.sessions.len()) as f64;
         let (group_rows, group_kept) = tables::rows("group_intervals", intervals * groups);
         // A snapshot, and a row with names made from two of them.
-        let own =
+        let snapshot_bytes =
             intervals * (flows + members) * 2.0 * of::<Snapshot>() + intervals * links * 2.0 * of::<PortSnapshot>();
         let groups = intervals * groups * of::<Snapshot>();
         parts.add(
             "interval",
-            own + groups + rows + link_rows + group_rows,
-            kept + link_kept + group_kept,
+            snapshot_bytes + groups + row_bytes + link_rows + group_rows,
+            kept_bytes + link_kept + group_kept,
         );
     }
     if spec.log_drops {
@@ -69,7 +69,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
 
 /// The number of series of a recording, and the number of points in total.
 fn points(r: &RecordSpec, spec: &Spec, lines: &Lines, seconds: f64) -> (f64, f64) {
-    let (things, settings, line, changes) = match &r.what {
+    let (recorded, settings, line, changes) = match &r.what {
         Target::Link { name, reverse } => {
             let load = line(lines, name, *reverse);
             let passing = load.map_or(0.0, |l| CHANGES * (l.data + l.acks + 1.0));
@@ -92,7 +92,7 @@ fn points(r: &RecordSpec, spec: &Spec, lines: &Lines, seconds: f64) -> (f64, f64
                 .flows
                 .iter()
                 .position(|g| name.strip_prefix("flows.") == Some(&g.name));
-            let things = of_group.map_or(1.0, |i| f64::from(spec.flows[i].count));
+            let flows = of_group.map_or(1.0, |i| f64::from(spec.flows[i].count));
             let passing = match of_group {
                 Some(i) => lines.flows[i].carried,
                 None => lines
@@ -102,7 +102,7 @@ fn points(r: &RecordSpec, spec: &Spec, lines: &Lines, seconds: f64) -> (f64, f64
                     .map(|l| l.data + l.acks)
                     .sum(),
             };
-            (things, None, None, CHANGES * 1.5 * passing)
+            (flows, None, None, CHANGES * 1.5 * passing)
         }
     };
     let mut values = 0.0;
@@ -116,11 +116,11 @@ fn points(r: &RecordSpec, spec: &Spec, lines: &Lines, seconds: f64) -> (f64, f64
             matches!(r.what, Target::Edge { .. }),
         );
         values += match r.when {
-            Sampling::Every(period) => things * indices * (seconds / period.seconds() + 2.0),
-            Sampling::OnChange => things + indices * 2.0 + often(spec, probe, changes, &r.what) * copies(spec, probe),
+            Sampling::Every(period) => recorded * indices * (seconds / period.seconds() + 2.0),
+            Sampling::OnChange => recorded + indices * 2.0 + often(spec, probe, changes, &r.what) * copies(spec, probe),
         };
     }
-    (things * r.probes.len() as f64, values)
+    (recorded * r.probes.len() as f64, values)
 }
 
 /// The number of changes of a probe, if packets would change it this often.

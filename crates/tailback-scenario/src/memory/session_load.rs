@@ -28,10 +28,10 @@ pub fn brings(spec: &Spec, s: &SessionSpec, library: &Library, slowest: f64, rou
         .is_some_and(tailback_transport::Connection::is_two_way);
     let seconds = (spec.duration.seconds() - first_start(&s.start)).max(0.0);
     let mut asks = (s.kind.asks)(&s.settings);
-    let each = f64::from(s.servers_at_once());
-    (asks.transfers, asks.at_once) = (asks.transfers * each, asks.at_once * each);
+    let servers = f64::from(s.servers_at_once());
+    (asks.transfers, asks.at_once) = (asks.transfers * servers, asks.at_once * servers);
     if s.settings.find_key(&TOTAL).flatten().is_some() {
-        asks.bytes /= each;
+        asks.bytes /= servers;
     }
     let (transfers, open) = load(s, &asks, seconds, slowest, round_trip);
     // There is one connection for each direction, unless one connection serves both.
@@ -42,7 +42,7 @@ pub fn brings(spec: &Spec, s: &SessionSpec, library: &Library, slowest: f64, rou
             2.0
         };
     let cap = window_cap(&s.transport, packet);
-    let each = 10.0 * asks.bytes / packet + 4.0;
+    let per_transfer = 10.0 * asks.bytes / packet + 4.0;
     Brings {
         flows: if seconds > 0.0 { connections } else { 0.0 },
         connection: true,
@@ -53,9 +53,9 @@ pub fn brings(spec: &Spec, s: &SessionSpec, library: &Library, slowest: f64, rou
         seconds,
         rate: f64::INFINITY,
         at_once: 0.0,
-        packets: transfers * each + connections,
+        packets: transfers * per_transfer + connections,
         cap,
-        first: 10.0_f64.min(each).min(cap),
+        first: 10.0_f64.min(per_transfer).min(cap),
         again: again(&s.transport, seconds, cap),
         portions: transfers,
         control: ControlFacts::of(&s.transport, library),
@@ -65,21 +65,23 @@ pub fn brings(spec: &Spec, s: &SessionSpec, library: &Library, slowest: f64, rou
 /// The number of transfers that are requested in the whole run, and the number that are open at one time.
 fn load(s: &SessionSpec, asks: &Asks, seconds: f64, slowest: f64, round_trip: f64) -> (f64, f64) {
     let clients = f64::from(s.clients);
-    let line = seconds * slowest / 8.0 / (asks.bytes + BESIDE);
+    let by_line = seconds * slowest / 8.0 / (asks.bytes + BESIDE);
     let pause = if asks.open { asks.gap } else { asks.gap + round_trip };
     let requests = over(seconds, pause).min(asks.most);
-    let wanted = clients * requests * asks.transfers;
-    let wanted = wanted + 4.0 * wanted.sqrt();
+    let asked_transfers = clients * requests * asks.transfers;
+    let asked_transfers = asked_transfers + 4.0 * asked_transfers.sqrt();
     let waiting = clients * asks.at_once;
     if !asks.open {
-        let transfers = wanted.min(line + waiting);
+        let transfers = asked_transfers.min(by_line + waiting);
         let closing = if asks.new_connections { 2.0 } else { 1.0 };
         return (transfers, (waiting * closing).min(transfers + clients));
     }
     // Transfers that arrive faster than they end stay open, and each one lives for a while.
-    let per_second = wanted / seconds.max(1e-9);
-    let stays = (wanted - 0.7 * line).max(0.0);
+    let per_second = asked_transfers / seconds.max(1e-9);
+    let stays = (asked_transfers - 0.7 * by_line).max(0.0);
     let alive = per_second * (LIVES.0 * round_trip + LIVES.1);
-    let open = (stays + alive + 4.0 * alive.sqrt() + clients).min(wanted).max(waiting);
-    (wanted, open)
+    let open = (stays + alive + 4.0 * alive.sqrt() + clients)
+        .min(asked_transfers)
+        .max(waiting);
+    (asked_transfers, open)
 }

@@ -20,12 +20,12 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
         bytes += private_link_bytes() * s.exit.as_ref().map_or(0.0, |_| clients);
         bytes += used.brings.flows * connection_bytes(&s.transport, used.brings.control);
         let transfers = used.brings.portions;
-        let (rows, kept) = tables::rows("transfers", transfers);
-        bytes += rows + transfers * (of::<TransferRow>() + TIMES);
+        let (row_bytes, kept_bytes) = tables::rows("transfers", transfers);
+        bytes += row_bytes + transfers * (of::<TransferRow>() + TIMES);
         if ["web", "incast"].contains(&s.kind.model.name) {
             let (pages, _) = tables::rows("pages", transfers);
             bytes += pages / 2.0 + transfers * (of::<PageRow>() + BLOCK);
         }
-        parts.add(&format!("sessions.{}", s.name), bytes, kept);
+        parts.add(&format!("sessions.{}", s.name), bytes, kept_bytes);
     }
 }

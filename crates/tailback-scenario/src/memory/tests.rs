@@ -46,13 +46,16 @@ fn samples_are_counted() {
 
 #[test]
 fn flows_are_counted_with_their_hosts() {
-    let of = |more: &str| {
+    let bytes_with = |more: &str| {
         bytes(
             &parts(&on_a_line(DROPTAIL, &format!("[flows.f]\ncount = 10000\n{more}"))),
             "flows.f",
         )
     };
-    let (bare, hosts) = (of(""), of("access_rate = \"100Mbps\"\nexit_rate = \"100Mbps\"\n"));
+    let (bare, hosts) = (
+        bytes_with(""),
+        bytes_with("access_rate = \"100Mbps\"\nexit_rate = \"100Mbps\"\n"),
+    );
     // Measured: 2.4 kB, and 0.7 to 1.4 kB for each private link.
     assert!(bare > 24_000_000 && bare < 60_000_000, "{bare}");
     assert!(hosts - bare > 20_000_000 && hosts - bare < 60_000_000, "{hosts}");
@@ -124,28 +127,28 @@ fn every_discipline_and_transport_has_a_bound() {
 
 #[test]
 fn sessions_ask_no_more_than_they_wait_or_the_line_carries() {
-    let of = |more: &str| {
+    let bytes_with = |more: &str| {
         let text = format!("[sessions.s]\nclients = 20\nresponse = {{ kind = \"constant\", mean = \"10kB\" }}\n{more}");
         bytes(&parts(&on_a_line(DROPTAIL, &text)), "sessions.s")
     };
     // 20 clients that pause for 2 s: 600 transfers.
-    let slow = of("kind = \"requests\"\nthink = { kind = \"constant\", mean = \"2s\" }\n");
+    let slow = bytes_with("kind = \"requests\"\nthink = { kind = \"constant\", mean = \"2s\" }\n");
     assert!(slow > 600 * 300 && slow < 1_500_000, "{slow}");
     // At most 7,500 transfers of 10 kB pass the line in a minute; those that arrive faster stay open.
-    let closed = of("kind = \"requests\"\n");
+    let closed = bytes_with("kind = \"requests\"\n");
     assert!(closed > 7_000 * 300 && closed < 10_000_000, "{closed}");
-    let open = of("kind = \"requests\"\nmode = \"open\"\nmean_gap = \"10ms\"\n");
+    let open = bytes_with("kind = \"requests\"\nmode = \"open\"\nmean_gap = \"10ms\"\n");
     assert!(open > 100_000 * 1_500, "{open}");
 }
 
 #[test]
 fn a_million_queues_are_as_many_rows_as_hold_something() {
     let record = "[flows.f]\ncount = 20\n[record.r]\nlink = \"line\"\nprobes = \"queue_packets\"\nevery = \"100ms\"\n";
-    let of = |buckets: u32| {
+    let bytes_with = |buckets: u32| {
         let queue = format!("{{ kind = \"sfq\", buffer = \"100 packets\", buckets = {buckets} }}");
         parts(&on_a_line(&queue, record))
     };
-    let (many, more) = (of(100_000), of(1_000_000));
+    let (many, more) = (bytes_with(100_000), bytes_with(1_000_000));
     assert_eq!(bytes(&many, "record.r"), bytes(&more, "record.r"));
     assert!(bytes(&more, "link.line.queue") > 60_000_000);
 }

@@ -21,7 +21,7 @@ const SMALL: f64 = 1000.0;
 
 /// The number of flows.
 fn flows(spec: &Spec, w: &WorkloadSpec) -> f64 {
-    let most = w.most.map_or(f64::INFINITY, |n| n as f64);
+    let most_flows = w.most.map_or(f64::INFINITY, |n| n as f64);
     let stop = w.stop.unwrap_or(spec.duration).min(spec.duration);
     let seconds = (stop.seconds() - w.start.seconds()).max(0.0);
     let all = match &w.flows {
@@ -33,7 +33,7 @@ fn flows(spec: &Spec, w: &WorkloadSpec) -> f64 {
             f64::from(pattern.at_once(*fan_in)) * (events + 4.0 * events.sqrt() + 4.0)
         }
     };
-    all.min(most)
+    all.min(most_flows)
 }
 
 /// Add the memory of workloads.
@@ -44,14 +44,14 @@ pub fn add(parts: &mut Parts, spec: &Spec, library: &Library) {
             true => flows,
             false => flows.min(OPEN.0 * flows + OPEN.1 * w.hosts.len() as f64),
         };
-        let (rows, kept) = tables::rows("transfers", flows);
+        let (row_bytes, kept_bytes) = tables::rows("transfers", flows);
         let control = ControlFacts::of(&w.transport, library);
         let mut bytes = member_bytes() + open * connection_bytes(&w.transport, control);
-        bytes += rows + flows * (of::<TransferRow>() + TIMES);
+        bytes += row_bytes + flows * (of::<TransferRow>() + TIMES);
         let directions = spec.links.iter().flat_map(|l| [&l.forward, &l.reverse]);
         bytes += directions
             .map(|d| buffer(d, SMALL).min(MOST_WAITING) * PACKET)
             .sum::<f64>();
-        parts.add(&format!("workload.{}", w.name), bytes, kept);
+        parts.add(&format!("workload.{}", w.name), bytes, kept_bytes);
     }
 }

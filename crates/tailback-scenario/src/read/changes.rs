@@ -234,10 +234,10 @@ impl Table<'_> {
     }
 
     fn what(&self, r: &mut Reader) -> Option<(&'static Param, Changed)> {
-        let things: Vec<_> = THINGS.into_iter().filter(|(p, _)| self.gives(p)).collect();
+        let changed_params: Vec<_> = THINGS.into_iter().filter(|(p, _)| self.gives(p)).collect();
         let names: Vec<&str> = THINGS.iter().map(|(p, _)| p.name).collect();
         let remedy = format!("give one of {}", names.join(", "));
-        match things[..] {
+        match changed_params[..] {
             [thing] => return Some(thing),
             [] => self.complain(r, &RATES, format!("[{}] changes nothing", self.filled.path), remedy),
             [_, second, ..] => {
@@ -276,7 +276,7 @@ impl Table<'_> {
     /// The changes of the group's flows to each of the congestion controls.
     fn controls(&self, r: &mut Reader, group: &GroupSpec) -> Option<Vec<ControlChange>> {
         let node = self.entry.node.given(&CONGESTION)?;
-        let before = r.seen();
+        let problems_before = r.seen();
         let mut controls = Vec::new();
         for control in r.model_list(node, &self.filled.key(&CONGESTION), "congestion") {
             let value = Value::Model(Box::new(control.settings.clone()));
@@ -292,23 +292,23 @@ impl Table<'_> {
                 Err(e) => r.complain(refused(&control, e)),
             }
         }
-        (r.seen() == before).then_some(controls)
+        (r.seen() == problems_before).then_some(controls)
     }
 
     /// The times at which the values take effect.
     fn when(&self, r: &mut Reader, values: &Values) -> Option<Schedule> {
-        let when = self.schedule(r, values)?;
-        let first = when.nth(0)?;
+        let schedule = self.schedule(r, values)?;
+        let first_instant = schedule.nth(0)?;
         let keys: [&Param; 3] = [&AT, &FROM, &EVERY];
         let key = keys.into_iter().find(|key| self.gives(key))?;
-        if let Some(end) = self.duration.filter(|d| first.0 >= d.0) {
+        if let Some(end) = self.duration.filter(|d| first_instant.0 >= d.0) {
             let text = format!(
                 "the first value takes effect at {}, and the run is over at {end}",
-                Duration(first.0)
+                Duration(first_instant.0)
             );
             r.warn(self.entry.node.place_of(key), self.filled.key(key), text);
         }
-        Some(when)
+        Some(schedule)
     }
 
     fn schedule(&self, r: &mut Reader, values: &Values) -> Option<Schedule> {
@@ -366,14 +366,14 @@ impl Table<'_> {
     fn queues(&self, r: &mut Reader, direction: &DirectionSpec) -> Option<Vec<Arc<Settings>>> {
         let node = self.entry.node.given(&QUEUES)?;
         let path = self.filled.key(&QUEUES);
-        let before = r.seen();
+        let problems_before = r.seen();
         let tables = match &node.tree {
             Tree::List(tables) => tables.as_slice(),
             _ => std::slice::from_ref(node),
         };
         let settings = tables.iter().filter_map(|own| self.queue(r, own, &path, direction));
         let settings = settings.map(Arc::new).collect();
-        (r.seen() == before).then_some(settings)
+        (r.seen() == problems_before).then_some(settings)
     }
 
     fn queue(&self, r: &mut Reader, own: &Node, path: &str, direction: &DirectionSpec) -> Option<Settings> {

@@ -109,18 +109,18 @@ impl<'f, 'd> Tables<'f, 'd> {
         keys.extend(self.taken(&fabrics::QUEUE, &link::QUEUE));
         let own = self.taken(&fabrics::HOST_QUEUE, &link::REVERSE_QUEUE);
         keys.push(own.unwrap_or_else(|| {
-            let at = self.at();
+            let place = self.at();
             let entry = |key: &str, value: &str| Entry {
                 key: key.into(),
-                key_at: at.clone(),
-                node: Node::text(value, at.clone()),
+                key_at: place.clone(),
+                node: Node::text(value, place.clone()),
             };
             let unlimited = vec![
                 entry("kind", drr::MODEL.name),
                 entry(drr::QUANTUM.name, "1500B"),
                 entry(BUFFER.name, "unlimited"),
             ];
-            self.entry(&link::REVERSE_QUEUE, Node::table(unlimited, at.clone()))
+            self.entry(&link::REVERSE_QUEUE, Node::table(unlimited, place.clone()))
         }));
         let name = format!("host{number}");
         self.fabric.links.push(Made {
@@ -190,9 +190,9 @@ fn leaves_and_spines(r: &mut Reader, filled: &Filled) -> Option<Fabric> {
         return None;
     }
     let mut tables = Tables::of(filled);
-    let mut own = vec![];
-    own.extend(tables.taken(&leaf_spine::SPINE_DELAY, &link::DELAY));
-    own.push(match tables.taken(&leaf_spine::SPINE_RATE, &link::RATE) {
+    let mut own_entries = vec![];
+    own_entries.extend(tables.taken(&leaf_spine::SPINE_DELAY, &link::DELAY));
+    own_entries.push(match tables.taken(&leaf_spine::SPINE_RATE, &link::RATE) {
         Some(given) => given,
         None => {
             let over = s.get(&leaf_spine::OVERSUBSCRIPTION).unwrap_or(1.0);
@@ -209,7 +209,7 @@ fn leaves_and_spines(r: &mut Reader, filled: &Filled) -> Option<Fabric> {
             tables.host((leaf - 1) * hosts + host, &name);
         }
         for spine in 1..=spines {
-            tables.between(&name, &format!("spine{spine}"), &own);
+            tables.between(&name, &format!("spine{spine}"), &own_entries);
         }
     }
     (1..=spines).for_each(|spine| tables.switch(&format!("spine{spine}")));

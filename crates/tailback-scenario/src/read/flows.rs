@@ -88,9 +88,9 @@ pub fn groups(r: &mut Reader, entries: &[&Entry], around: &Around, routes: &mut 
         for g in &groups {
             if first_instant(&g.start).is_some_and(|t| t >= end) {
                 let entry = entries.iter().find(|e| e.key == g.name);
-                let at = entry.map_or(At::Nowhere, |e| place(&e.node, &[START.name]));
+                let place_of_start = entry.map_or(At::Nowhere, |e| place(&e.node, &[START.name]));
                 let text = format!("no flow starts before the run ends at {}", Duration(end.0));
-                r.warn(at, format!("flows.{}", g.name), text);
+                r.warn(place_of_start, format!("flows.{}", g.name), text);
             }
         }
     }
@@ -109,7 +109,7 @@ fn too_many(r: &mut Reader, at: At, path: &str, total: u64) {
 }
 
 fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) -> Option<GroupSpec> {
-    let before = r.seen();
+    let problems_before = r.seen();
     let path = join("flows", &entry.key);
     let node = &entry.node;
     // A count out of range gets the message about memory instead of the message about a range.
@@ -161,7 +161,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     if let (Some(start), Some(Some(stop))) = (&start, &stop) {
         in_order(r, &filled, s.get(&COUNT), (start, stop));
     }
-    if r.seen() > before {
+    if r.seen() > problems_before {
         return None;
     }
     let transport_at = place(node, &[transport.as_ref().map_or(TRANSPORT.name, |t| t.model.name)]);
@@ -300,14 +300,14 @@ fn which_paths(
     around: &Around,
     routes: &mut Routes,
 ) -> Option<(Paths, Vec<String>)> {
-    let (own, via) = (filled.settings.get(&PATHS), filled.settings.get(&VIA));
+    let (own_paths, via) = (filled.settings.get(&PATHS), filled.settings.get(&VIA));
     if via.is_empty() || !around.whole {
-        return Some((own.unwrap_or(around.paths), via));
+        return Some((own_paths.unwrap_or(around.paths), via));
     }
-    if let Some(own) = own.filter(|own| *own != Paths::First) {
+    if let Some(own_paths) = own_paths.filter(|own_paths| *own_paths != Paths::First) {
         let problem = format!(
             "via names the path, but paths = \"{}\" chooses one of several",
-            own.word()
+            own_paths.word()
         );
         r.complain(filled.problem("conflict", &VIA, problem, "keep one of the two"));
         return None;
@@ -323,10 +323,10 @@ fn which_paths(
     let hops = routes.over(from, &via, to);
     let mut passed: Vec<&str> = vec![from];
     passed.extend(hops.iter().flatten().map(|h| routes.end_of(*h)));
-    let again = (1..passed.len())
+    let repeated_node = (1..passed.len())
         .find(|i| passed[..*i].contains(&passed[*i]))
         .map(|i| passed[i]);
-    let problem = match (&hops, again) {
+    let problem = match (&hops, repeated_node) {
         (None, _) => format!("no way leads over {}", nodes_over(from, &via, to).join(", ")),
         (_, Some(node)) => format!(
             "the way over {} passes {node} twice",
@@ -499,11 +499,11 @@ fn delays_for(
     (0..common.min(count as usize))
         .map(|i| {
             let (rtt, far) = (rtt[i % rtt.len()], far[i % far.len()]);
-            let least = path + far + far;
-            if rtt < least {
-                Err((rtt, least))
+            let least_rtt = path + far + far;
+            if rtt < least_rtt {
+                Err((rtt, least_rtt))
             } else {
-                Ok(Duration((rtt - least).0 / 2))
+                Ok(Duration((rtt - least_rtt).0 / 2))
             }
         })
         .collect()

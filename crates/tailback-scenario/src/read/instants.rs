@@ -51,13 +51,13 @@ fn last_instant(i: &Instants) -> Option<Time> {
 /// A flow that stops before it starts is a mistake if the instants are known, and perhaps a mistake if they are drawn.
 pub fn in_order(r: &mut Reader, filled: &Filled, count: u32, (start, stop): (&Instants, &Instants)) {
     let (Instants::Listed(start), Instants::Listed(stop)) = (start, stop) else {
-        if let (Some(last), Some(first)) = (last_instant(start), first_instant(stop))
-            && first < last
+        if let (Some(last_start), Some(first_stop)) = (last_instant(start), first_instant(stop))
+            && first_stop < last_start
         {
-            let (first, last) = (Duration(first.0), Duration(last.0));
+            let (first_stop, last_start) = (Duration(first_stop.0), Duration(last_start.0));
             let text = format!(
-                "a flow may start as late as {last} and stop as early as {first}: one that starts after it stops sends \
-                 nothing; give stop = {{ kind = \"after\", delay = ... }}, or a later one"
+                "a flow may start as late as {last_start} and stop as early as {first_stop}: one that starts after \
+                 it stops sends nothing; give stop = {{ kind = \"after\", delay = ... }}, or a later one"
             );
             r.warn(place(filled.node, &[STOP.name]), &filled.path, text);
         }

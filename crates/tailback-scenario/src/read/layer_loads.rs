@@ -82,18 +82,18 @@ fn offered(w: &WorkloadSpec, library: &Library) -> Option<f64> {
 
 /// The number of links of each layer that a flow crosses forward and backward, on average over all pairs of hosts.
 fn crossings(links: &[LinkSpec], hosts: &[String], routes: &mut Routes) -> Option<BTreeMap<String, [f64; 2]>> {
-    let mut below: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut hosts_of: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for host in hosts {
         let switch = routes.neighbour(host).unwrap_or(host);
-        below.entry(switch).or_default().push(host);
+        hosts_of.entry(switch).or_default().push(host);
     }
-    if below.len() > MOST_SWITCHES {
+    if hosts_of.len() > MOST_SWITCHES {
         return None;
     }
     let mut sums = BTreeMap::new();
     let n = hosts.len() as f64;
-    for own in below.values() {
-        for other in below.values() {
+    for own in hosts_of.values() {
+        for other in hosts_of.values() {
             let same = std::ptr::eq(own, other);
             let pairs = own.len() * (other.len() - usize::from(same));
             let to = if same { own.get(1) } else { other.first() };

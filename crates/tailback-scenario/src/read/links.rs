@@ -16,7 +16,7 @@ use tailback_sim::spec::{DirectionSpec, LinkSpec};
 
 /// One link; `None` if something is wrong with it.
 pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
-    let before = r.seen();
+    let problems_before = r.seen();
     let path = join("link", &entry.key);
     let mut node = entry.node.clone();
     // A table made by dotted keys has no place of its own; its name has one.
@@ -37,7 +37,7 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
     let filled = filled?;
     let s = &filled.settings;
     check_ends(r, &filled);
-    if r.seen() > before {
+    if r.seen() > problems_before {
         return None;
     }
     let queue = queue?;
@@ -48,7 +48,7 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
     let mut edge = |param: &Param, rate| part(param).and_then(|(n, path)| conditioner(r, n, &path, Before::Link(rate)));
     let forward_edge = edge(&link::CONDITIONER, rate);
     let reverse_edge = edge(&link::REVERSE_CONDITIONER, reverse_rate);
-    if r.seen() > before {
+    if r.seen() > problems_before {
         return None;
     }
     let buildable = can_build(r, &queue, (rate, delay));

@@ -20,9 +20,9 @@ pub fn decide(
     sessions: &[SessionSpec],
     workloads: &[WorkloadSpec],
 ) -> Marking {
-    if let Some(on) = given {
+    if let Some(is_on) = given {
         return Marking {
-            on,
+            on: is_on,
             because: MarkingBecause::Given,
         };
     }

@@ -110,16 +110,16 @@ pub fn among<'a>(word: &str, names: impl Iterator<Item = &'a str> + Clone, what:
 
 /// The place of the value at the end of this path of keys, or of the part of the path that exists.
 pub fn place(node: &Node, path: &[&str]) -> At {
-    let mut at = node.at.clone();
-    let mut here = node;
+    let mut place = node.at.clone();
+    let mut inner = node;
     for key in path {
-        let Some(entry) = here.get(key) else { break };
-        here = &entry.node;
-        at = match &here.tree {
+        let Some(entry) = inner.get(key) else { break };
+        inner = &entry.node;
+        place = match &inner.tree {
             // A table may be long; its name is enough.
             Tree::Table(_) => entry.key_at.clone(),
-            Tree::Scalar(_) | Tree::List(_) => here.at.clone(),
+            Tree::Scalar(_) | Tree::List(_) => inner.at.clone(),
         };
     }
-    at
+    place
 }

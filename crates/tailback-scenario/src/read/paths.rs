@@ -110,19 +110,19 @@ fn tables<'d>(root: &'d Node, family: &Param) -> impl Iterator<Item = &'d Entry>
 /// The rate of each direction. A rate that is a share of another rate is computed once the other rate is known; rates
 /// that depend on each other in a circle stay unknown.
 fn rates(root: &Node) -> BTreeMap<String, BitRate> {
-    let mut texts: Vec<(String, &str)> = vec![];
+    let mut delay_texts: Vec<(String, &str)> = vec![];
     for e in tables(root, &top::LINKS) {
         let Some(forward) = e.node.given(&link::RATE).and_then(text_of) else {
             continue;
         };
         let back = e.node.given(&link::REVERSE_RATE).and_then(text_of);
-        texts.push((direction(&e.key, false), forward));
-        texts.push((direction(&e.key, true), back.unwrap_or(forward)));
+        delay_texts.push((direction(&e.key, false), forward));
+        delay_texts.push((direction(&e.key, true), back.unwrap_or(forward)));
     }
     let mut rates = BTreeMap::new();
     loop {
         let count = rates.len();
-        texts.retain(|(name, text)| {
+        delay_texts.retain(|(name, text)| {
             let rate = match relative::parse(text) {
                 Some(OfPath::Share(x, of)) => rates
                     .get(of)
@@ -293,9 +293,9 @@ fn of_group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes)
     let filled = r.fill(node, &path, &FLOWS, &names)?;
     let traffic = match node.given(&key::TRAFFIC) {
         Some(n) => {
-            let at = join(&path, key::TRAFFIC.name);
-            let settings = r.model(n, &at, "traffic")?.settings;
-            with_preset(r, settings, n, &at)?
+            let traffic_path = join(&path, key::TRAFFIC.name);
+            let settings = r.model(n, &traffic_path, "traffic")?.settings;
+            with_preset(r, settings, n, &traffic_path)?
         }
         None => Settings::defaults(&tailback_sim::traffic::bulk::MODEL),
     };

@@ -72,7 +72,7 @@ impl Profiles {
 
     /// Lay the chain of profiles under the values of a flow (or a profile); false if there is something wrong with it.
     pub fn lay_under(&self, r: &mut Reader, settings: &mut Settings, node: &Node, path: &str) -> bool {
-        let (at, key) = (node.place_of(&PROFILE), join(path, PROFILE.name));
+        let (place, key) = (node.place_of(&PROFILE), join(path, PROFILE.name));
         let built_in = settings.model.profiles();
         if !built_in.is_empty() {
             let name = settings.text(PROFILE.name).to_string();
@@ -83,7 +83,7 @@ impl Profiles {
                     let (near, remedy) = among(&name, names.into_iter(), "profiles");
                     let problem = format!("there is no tcp profile \"{}\"", crate::error::shorten(&name, 60));
                     r.complain(
-                        Problem::new("unknown-name", at, &key, problem, remedy)
+                        Problem::new("unknown-name", place, &key, problem, remedy)
                             .value(name)
                             .nearest(near.as_deref()),
                     );
@@ -100,7 +100,7 @@ impl Profiles {
             // A problem of the profile below it is complained about at that profile's own place.
             Err(_) if self.broken => false,
             Err(e) => {
-                r.complain(Problem::new("conflict", at, &key, e.problem, e.remedy));
+                r.complain(Problem::new("conflict", place, &key, e.problem, e.remedy));
                 false
             }
         }
@@ -114,10 +114,10 @@ pub fn with_preset(r: &mut Reader, settings: Settings, node: &Node, path: &str) 
         Ok(laid) => Some(laid),
         Err(e) => {
             let key = settings.model.profile_param().unwrap_or_default();
-            let at = node.get(key).map_or(node.at.clone(), |n| n.node.at.clone());
+            let place = node.get(key).map_or(node.at.clone(), |n| n.node.at.clone());
             let name = settings.text(key);
             let names = settings.model.profiles().iter().map(|p| p.name);
-            let problem = Problem::new("value", at, &join(path, key), e.problem, e.remedy);
+            let problem = Problem::new("value", place, &join(path, key), e.problem, e.remedy);
             r.complain(problem.value(name).nearest(nearest(name, names)));
             None
         }

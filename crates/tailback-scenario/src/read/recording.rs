@@ -45,17 +45,17 @@ pub struct Known<'a> {
 
 /// Read one recording.
 pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordSpec> {
-    let before = r.seen();
+    let problems_before = r.seen();
     let path = join("record", &entry.key);
     let node = &entry.node;
     let filled = r.fill(node, &path, &RECORD, &[])?;
     let target = target(r, &filled, known);
-    let when = sampling(r, &filled);
-    let (target, when) = (target?, when?);
+    let sampling = sampling(r, &filled);
+    let (target, sampling) = (target?, sampling?);
     let names = filled.settings.get(&PROBES);
     let count = probes(r, &filled, known, &target, &names);
     // A distribution changes with each packet.
-    if when == Sampling::OnChange && names.iter().any(|name| name == SOJOURN_PERCENTILES.name) {
+    if sampling == Sampling::OnChange && names.iter().any(|name| name == SOJOURN_PERCENTILES.name) {
         let problem = format!(
             "the probe \"{}\" is sampled at an interval, not on change",
             SOJOURN_PERCENTILES.name
@@ -72,21 +72,21 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
             &names,
         );
     }
-    if let (Sampling::Every(every), Some(duration)) = (when, known.duration) {
+    if let (Sampling::Every(every), Some(duration)) = (sampling, known.duration) {
         let samples = (duration.0 / every.0.max(1)).saturating_mul(count);
         let rows = samples.saturating_mul(names.len().max(1) as u64);
-        if let Some((needs, most)) = too_much(rows, SAMPLE_BYTES) {
+        if let Some((needs, most_bytes)) = too_much(rows, SAMPLE_BYTES) {
             let problem = format!("with a sample every {every}, a run of {duration} makes {needs}");
-            let remedy = format!("sample less often, or fewer flows: at most {most} rows");
+            let remedy = format!("sample less often, or fewer flows: at most {most_bytes} rows");
             let problem = filled.problem("limit", &EVERY, problem, remedy);
             r.complain(problem.value(every.to_string()));
         }
     }
-    (r.seen() == before).then_some(RecordSpec {
+    (r.seen() == problems_before).then_some(RecordSpec {
         name: entry.key.clone(),
         what: target,
         probes: names,
-        when,
+        when: sampling,
     })
 }
 
@@ -166,9 +166,9 @@ fn target(r: &mut Reader, filled: &Filled, known: &Known) -> Option<Target> {
                 (Some(_), Some(_), None) => "both a link and flows",
                 _ => "an edge and something else",
             };
-            let (at, problem) = (filled.node.at.clone(), format!("[{}] names {names}", filled.path));
+            let (place, problem) = (filled.node.at.clone(), format!("[{}] names {names}", filled.path));
             let remedy = "give one of link = \"NAME\", flows = \"NAME\" and edge = \"NAME\"";
-            r.complain(Problem::new("conflict", at, &filled.key(&LINK), problem, remedy));
+            r.complain(Problem::new("conflict", place, &filled.key(&LINK), problem, remedy));
             None
         }
     }
@@ -247,8 +247,8 @@ fn probes(r: &mut Reader, filled: &Filled, known: &Known, target: &Target, names
     };
     // The probes are unknown without the model.
     let Some(settings) = settings else { return rows };
-    let (model, own) = (settings.model, settings.probes());
-    let all = || built_in.iter().chain(own.iter().copied()).map(|p| p.name);
+    let (model, own_probes) = (settings.model, settings.probes());
+    let all = || built_in.iter().chain(own_probes.iter().copied()).map(|p| p.name);
     for (i, name) in names.iter().enumerate() {
         let item = match filled.node.given(&PROBES) {
             Some(Node {
@@ -266,14 +266,14 @@ fn probes(r: &mut Reader, filled: &Filled, known: &Known, target: &Target, names
             let (near, mut remedy) = among(name, declared.into_iter(), "probes here");
             let mut inside = settings.models().into_iter().map(|s| s.model);
             let control = inside.find(|m| has_controls(m.family));
-            let with = control.map_or(String::new(), |m| format!(" with \"{}\"", m.name));
-            let own = control.unwrap_or(model).name;
-            if is_class(own) {
-                remedy = format!("name it in `probes` of the class {own}; {remedy}");
+            let with_control = control.map_or(String::new(), |m| format!(" with \"{}\"", m.name));
+            let class_name = control.unwrap_or(model).name;
+            if is_class(class_name) {
+                remedy = format!("name it in `probes` of the class {class_name}; {remedy}");
             }
             let name_shown = crate::error::shorten(name, 60);
             let problem = format!(
-                "the {} \"{}\"{with} has no probe \"{name_shown}\"",
+                "the {} \"{}\"{with_control} has no probe \"{name_shown}\"",
                 model.family, model.name
             );
             r.complain(

@@ -130,13 +130,13 @@ impl<'a> Routes<'a> {
 
     /// The hops between two nodes; `None` when there is no way or no such node.
     pub fn path(&mut self, from: &str, to: &str) -> Option<Vec<Hop>> {
-        let (from, mut at) = (*self.nodes.get(from)?, *self.nodes.get(to)?);
+        let (from, mut node) = (*self.nodes.get(from)?, *self.nodes.get(to)?);
         let ways = self.ways_from(from);
         let mut hops = vec![];
-        while at != from {
-            let (hop, before) = ways[at].by?;
+        while node != from {
+            let (hop, before) = ways[node].by?;
             hops.push(hop);
-            at = before;
+            node = before;
         }
         hops.reverse();
         Some(hops)
@@ -158,12 +158,14 @@ impl<'a> Routes<'a> {
         };
         let hops_from =
             |routes: &mut Routes<'a>, node| routes.ways_from(node).iter().map(|w| w.hops).collect::<Vec<_>>();
-        let (there, back) = (hops_from(self, from), hops_from(self, to));
-        if there[to] == FAR {
+        let (hops_there, hops_back) = (hops_from(self, from), hops_from(self, to));
+        if hops_there[to] == FAR {
             return vec![];
         }
         let on_path = |node: usize, next: usize| {
-            there[node] != FAR && back[next] != FAR && there[node] + 1 + back[next] == there[to]
+            hops_there[node] != FAR
+                && hops_back[next] != FAR
+                && hops_there[node] + 1 + hops_back[next] == hops_there[to]
         };
         let leaving = self.out.iter().enumerate();
         let mut all: Vec<Hop> = leaving

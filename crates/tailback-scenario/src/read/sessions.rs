@@ -108,7 +108,7 @@ fn page_servers(
 }
 
 fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) -> Option<SessionSpec> {
-    let before = r.seen();
+    let problems_before = r.seen();
     let path = join("sessions", &entry.key);
     let node = &entry.node;
     let model = kind(r, node, &path)?;
@@ -118,7 +118,7 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
     // A key that the kind does not have belongs to the table, which has just been read.
     let others: Vec<&str> = node.entries().iter().map(|e| e.key.as_str()).collect();
     let others: Vec<&str> = others.into_iter().filter(|k| model.param(k).is_none()).collect();
-    let own = r.fill(node, &path, model, &others);
+    let own_settings = r.fill(node, &path, model, &others);
     let part = |param: &Param| node.given(param).map(|n| (n, join(&path, param.name)));
     let transport = transport(r, node, &path, &transports, None, around.profiles);
     let lossy = transport
@@ -140,31 +140,31 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
         None => Some(Instants::Listed(vec![Time::ZERO])),
     };
     let stop = part(&STOP).map(|(n, key)| instants(r, n, &key, true));
-    let (filled, mut own) = (filled?, own?);
-    own.settings = with_preset(r, own.settings, node, &path)?;
+    let (filled, mut own_settings) = (filled?, own_settings?);
+    own_settings.settings = with_preset(r, own_settings.settings, node, &path)?;
     let kind = r
         .library
         .sessions
         .iter()
         .copied()
         .find(|e| std::ptr::eq(e.model, model))?;
-    if let Err(conflict) = (kind.check)(&own.settings) {
+    if let Err(conflict) = (kind.check)(&own_settings.settings) {
         inner_conflict(r, node.at.clone(), &path, conflict);
     }
-    if let Some((param, conflict)) = laws::conflict(&r.library.laws, &own.settings) {
+    if let Some((param, conflict)) = laws::conflict(&r.library.laws, &own_settings.settings) {
         inner_conflict(r, node.place_of(param), &join(&path, param.name), conflict);
     }
     let s = &filled.settings;
     let clients = s.get(&CLIENTS);
     let servers = servers(r, s, (node, &path), kind);
     let (from, to) = ends(r, &filled, around)?;
-    let page_servers = page_servers(r, &own, around, [&from, &to], routes);
+    let page_servers = page_servers(r, &own_settings, around, [&from, &to], routes);
     let path_delay = route(r, &filled, &from, &to, around, routes);
     let (access, exit) = links(r, &filled, path_delay, [servers, clients]);
     if let (Some(start), Some(Some(stop))) = (&start, &stop) {
         in_order(r, &filled, clients, (start, stop));
     }
-    if r.seen() > before {
+    if r.seen() > problems_before {
         return None;
     }
     Some(SessionSpec {
@@ -180,7 +180,7 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
         exit,
         transport: transport?,
         kind,
-        settings: own.settings,
+        settings: own_settings.settings,
         dscp: s.get(&DSCP),
         tunnel: s.get(&TUNNEL).map(|name| (name, s.get(&TUNNEL_HASH))),
         start: start?,

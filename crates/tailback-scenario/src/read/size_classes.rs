@@ -20,9 +20,9 @@ pub fn read(r: &mut Reader, root: &Node, given: &[String]) -> SizeClasses {
         _ => {
             let read = edges(given);
             if let Err(Refusal { problem, remedy, .. }) = &read {
-                let at = root.given(&SIZE_CLASSES).map_or(At::Nowhere, |n| n.at.clone());
+                let place = root.given(&SIZE_CLASSES).map_or(At::Nowhere, |n| n.at.clone());
                 let shown = format!("{given:?}");
-                let problem = Problem::new("value", at, SIZE_CLASSES.name, problem.clone(), remedy.clone());
+                let problem = Problem::new("value", place, SIZE_CLASSES.name, problem.clone(), remedy.clone());
                 r.complain(problem.value(shown));
             }
             SizeClasses::To(read.unwrap_or_default())

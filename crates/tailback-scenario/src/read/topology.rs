@@ -33,7 +33,7 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
     let Some(node) = root.given(&top::TOPOLOGY) else {
         return unchanged();
     };
-    let before = r.seen();
+    let problems_before = r.seen();
     let Some(filled) = r.model(node, top::TOPOLOGY.name, "topology") else {
         return unchanged();
     };
@@ -53,7 +53,7 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
     if let Some(queue) = filled.part(&HOST_QUEUE) {
         r.model(queue, &filled.key(&HOST_QUEUE), "queue");
     }
-    if r.seen() > before {
+    if r.seen() > problems_before {
         return unchanged();
     }
     let Some(WrittenOut { fabric, ends }) = network(r, node, &filled) else {
@@ -63,12 +63,12 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
         (&top::LINKS, links(fabric.links, &node.at)),
         (&top::SWITCHES, fabric.switches),
     ];
-    let most = tables[0]
+    let value_count = tables[0]
         .1
         .iter()
         .map(|(_, keys)| keys.iter().map(|e| size(&e.node)).sum::<usize>())
         .sum::<usize>();
-    if most > MOST_VALUES {
+    if value_count > MOST_VALUES {
         r.complain(Problem::new(
             "limit",
             node.at.clone(),
@@ -79,14 +79,14 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
         return unchanged();
     }
     let mut root = root.clone();
-    for (family, made) in tables.into_iter().filter(|(_, made)| !made.is_empty()) {
-        let given = root.get(family.name);
-        if given.is_some_and(|e| !matches!(e.node.tree, Tree::Table(_))) {
+    for (family, made_links) in tables.into_iter().filter(|(_, made_links)| !made_links.is_empty()) {
+        let written_family = root.get(family.name);
+        if written_family.is_some_and(|e| !matches!(e.node.tree, Tree::Table(_))) {
             // This table is complained about later.
             continue;
         }
-        let written = written_out(&node.at, given, made);
-        let at = given.map_or(At::Nowhere, |e| e.node.at.clone());
+        let written = written_out(&node.at, written_family, made_links);
+        let at = written_family.map_or(At::Nowhere, |e| e.node.at.clone());
         let table = Node::table(written, at);
         if let Tree::Table(entries) = &mut root.tree {
             match entries.iter_mut().find(|e| e.key == family.name) {
@@ -120,8 +120,8 @@ fn network(r: &mut Reader, node: &Node, filled: &Filled) -> Option<WrittenOut> {
         .filter(|e| e.key != "kind" && e.key != link::HOPS.name);
     let keys: Vec<Entry> = keys.cloned().collect();
     let hops = filled.settings.find_key(&link::HOPS);
-    let most = hops.unwrap_or(1) as usize;
-    if size(node).saturating_mul(most) > MOST_VALUES {
+    let hop_count = hops.unwrap_or(1) as usize;
+    if size(node).saturating_mul(hop_count) > MOST_VALUES {
         r.complain(Problem::new(
             "limit",
             node.at.clone(),
@@ -138,7 +138,7 @@ fn network(r: &mut Reader, node: &Node, filled: &Filled) -> Option<WrittenOut> {
         keys: keys.clone(),
     };
     let links: Vec<Made> = match hops {
-        Some(_) => (1..=most)
+        Some(_) => (1..=hop_count)
             .map(|i| made(format!("hop{i}"), format!("r{}", i - 1), format!("r{i}")))
             .collect(),
         None => vec![made("bottleneck".into(), "left".into(), "right".into())],
@@ -168,8 +168,9 @@ fn links(links: Vec<Made>, at: &At) -> Vec<(String, Vec<Entry>)> {
 
 /// The tables that a topology makes, each with the user's values for it on top; then the user's other tables.
 fn written_out(at: &At, given: Option<&Entry>, made: Vec<(String, Vec<Entry>)>) -> Vec<Entry> {
-    let mut own: Vec<Option<Entry>> = given.map_or(vec![], |e| e.node.entries().iter().cloned().map(Some).collect());
-    let place: HashMap<String, usize> = own
+    let mut own_tables: Vec<Option<Entry>> =
+        given.map_or(vec![], |e| e.node.entries().iter().cloned().map(Some).collect());
+    let place: HashMap<String, usize> = own_tables
         .iter()
         .flatten()
         .enumerate()
@@ -177,18 +178,18 @@ fn written_out(at: &At, given: Option<&Entry>, made: Vec<(String, Vec<Entry>)>) 
         .collect();
     let mut entries = vec![];
     for (name, keys) in made {
-        entries.push(match place.get(&name).and_then(|i| own[*i].take()) {
+        entries.push(match place.get(&name).and_then(|i| own_tables[*i].take()) {
             None => Entry {
                 key: name,
                 key_at: at.clone(),
                 node: Node::table(keys, at.clone()),
             },
-            Some(own) if matches!(own.node.tree, Tree::Table(_)) => lay_over(keys, own),
+            Some(own_tables) if matches!(own_tables.node.tree, Tree::Table(_)) => lay_over(keys, own_tables),
             // A value in place of a table is passed on unchanged, and is complained about later.
-            Some(own) => own,
+            Some(own_tables) => own_tables,
         });
     }
-    entries.extend(own.into_iter().flatten());
+    entries.extend(own_tables.into_iter().flatten());
     entries
 }
 

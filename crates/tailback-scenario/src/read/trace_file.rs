@@ -32,15 +32,15 @@ pub enum TraceForm {
 /// If a file with an absolute path no longer exists, a file of that name in the folder of the scenario is used.
 pub fn place(scenario: &str, file: &str) -> PathBuf {
     let folder = Path::new(scenario).parent();
-    let beside = |name: &Path| folder.map(|f| f.join(name)).filter(|p| p.is_file());
+    let beside_file = |name: &Path| folder.map(|f| f.join(name)).filter(|p| p.is_file());
     let name = Path::new(file);
     let moved = || {
         name.file_name()
             .filter(|_| name.is_absolute())
             .map(Path::new)
-            .and_then(beside)
+            .and_then(beside_file)
     };
-    let existing = beside(name).or_else(moved).unwrap_or_else(|| name.into());
+    let existing = beside_file(name).or_else(moved).unwrap_or_else(|| name.into());
     std::path::absolute(&existing)
         .ok()
         .filter(|p| p.exists())
@@ -96,47 +96,53 @@ pub fn parse(text: &str, name: &str, form: TraceForm) -> Result<Trace, Refusal> 
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     // The line of each step, for messages. A trace has at most one step a line. Memory for all of them is reserved
     // first, as a file may have more steps than fit.
-    let most = text.bytes().filter(|b| *b == b'\n').count() + 1;
+    let most_lines = text.bytes().filter(|b| *b == b'\n').count() + 1;
     let mut places = Vec::new();
-    room(&mut places, most, name)?;
+    room(&mut places, most_lines, name)?;
     let trace = match form {
         TraceForm::Mahimahi => {
-            let mut at = Vec::new();
-            room(&mut at, most, name)?;
-            for (number, line) in lines {
+            let mut instants = Vec::new();
+            room(&mut instants, most_lines, name)?;
+            for (line_number, line) in lines {
                 let ms: u64 = line.parse().map_err(|_| {
                     let remedy = "each line has the milliseconds since the beginning, such as 17; `tailback read FILE` \
                                   says what the file is";
-                    wrong(name, number, line, "a whole number of milliseconds", remedy)
+                    wrong(name, line_number, line, "a whole number of milliseconds", remedy)
                 })?;
-                at.push(Time(ms.saturating_mul(1_000_000)));
-                places.push(number);
+                instants.push(Time(ms.saturating_mul(1_000_000)));
+                places.push(line_number);
             }
-            Trace::opportunities(at, OPPORTUNITY_BYTES)
+            Trace::opportunities(instants, OPPORTUNITY_BYTES)
         }
         TraceForm::Rates { own, wraps } => {
-            let (number, first) = lines.next().ok_or_else(|| fault(name, &[], form, Fault::Empty))?;
-            let columns = Columns::named(first).ok_or_else(|| {
-                let remedy = match first.parse::<u64>() {
+            let (line_number, first_line) = lines.next().ok_or_else(|| fault(name, &[], form, Fault::Empty))?;
+            let columns = Columns::named(first_line).ok_or_else(|| {
+                let remedy = match first_line.parse::<u64>() {
                     Ok(_) => "write mahimahi = \"FILE\" for a file of opportunities, a millisecond in each line",
                     Err(_) => {
                         "begin with time_s,rate_bps (or time_ms, time; rate_kbps, rate_mbps, rate); \
                          `tailback read FILE --write trace.csv` writes other forms so"
                     }
                 };
-                wrong(name, number, first, "a line with the names of two columns", remedy)
+                wrong(
+                    name,
+                    line_number,
+                    first_line,
+                    "a line with the names of two columns",
+                    remedy,
+                )
             })?;
             let mut rates = Vec::new();
-            room(&mut rates, most, name)?;
+            room(&mut rates, most_lines, name)?;
             // In addition to the rates, the bits that the line offers before each step are added up.
-            room(&mut Vec::<[u64; 4]>::new(), most, name)?;
-            for (number, line) in lines {
+            room(&mut Vec::<[u64; 4]>::new(), most_lines, name)?;
+            for (line_number, line) in lines {
                 rates.push(
                     columns
                         .row(line)
-                        .map_err(|(value, what, remedy)| wrong(name, number, &value, what, &remedy))?,
+                        .map_err(|(value, what, remedy)| wrong(name, line_number, &value, what, &remedy))?,
                 );
-                places.push(number);
+                places.push(line_number);
             }
             Trace::rates(&rates, own, wraps)
         }
@@ -242,7 +248,7 @@ impl Columns {
             return Err((line.to_string(), "a line of the table", remedy));
         }
         let (time, rate) = (fields[self.time], fields[self.rate]);
-        let at = match self.seconds {
+        let time_ns = match self.seconds {
             Some(unit) => number(time, unit * 1e9, "a time", "write a number from 0 on")?,
             None => parse_time(time).map_err(|e| (time.to_string(), "a time", e.remedy))?.0,
         };
@@ -251,7 +257,7 @@ impl Columns {
             None if is_outage(rate) => 0,
             None => parse_rate(rate).map_err(|e| (rate.to_string(), "a rate", e.remedy))?.0,
         };
-        Ok((Time(at), bps))
+        Ok((Time(time_ns), bps))
     }
 }
 
@@ -290,15 +296,15 @@ mod tests {
 
     #[test]
     fn columns_are_found_by_name_and_unit() {
-        let a = parse("time_s,rate_mbps\n0,12\n# cable\n\n1.5,6\n3,0\n", "t.csv", WRAPS).unwrap();
+        let trace = parse("time_s,rate_mbps\n0,12\n# cable\n\n1.5,6\n3,0\n", "t.csv", WRAPS).unwrap();
         let b = parse(
             "\u{feff}rate,node,time\n12Mbps,x,0ms\n6000kbps,y,1500ms\n0 Mbps,z,3s\n",
             "t.csv",
             WRAPS,
         )
         .unwrap();
-        assert_eq!(a, b);
-        assert_eq!(a.memory(), 2 * 32);
+        assert_eq!(trace, b);
+        assert_eq!(trace.memory(), 2 * 32);
         let m = parse("1\n1\n5\n", "m", TraceForm::Mahimahi).unwrap();
         assert_eq!(m.memory(), 3 * 8);
     }

@@ -114,12 +114,12 @@ pub fn transport(
         }
     };
     if let Some((problem, remedy)) = traffic.and_then(|t| misfit(r.library, t, &settings)) {
-        let at = transport_node
+        let place = transport_node
             .or(short.first().map(|s| &s.node))
             .unwrap_or(node)
             .at
             .clone();
-        let p = Problem::new("conflict", at, &own_path, problem, remedy);
+        let p = Problem::new("conflict", place, &own_path, problem, remedy);
         r.complain(p.value(settings.model.name));
         return None;
     }
@@ -335,14 +335,14 @@ pub fn packets(r: &mut Reader, node: &Node, path: &str, traffic: &Settings, tran
         return;
     };
     if u128::from(smallest) * 8_000_000_000 < u128::from(fastest.0) {
-        let at = node.place_of(&flows::TRAFFIC);
+        let place = node.place_of(&flows::TRAFFIC);
         let problem = format!("packets of {smallest}B at {fastest} follow each other within less than a nanosecond");
         let remedy = format!(
             "give a rate of at most {}, or larger packets",
             BitRate(u64::from(smallest) * 8_000_000_000)
         );
         let key = join(&join(path, flows::TRAFFIC.name), RATE.name);
-        r.complain(Problem::new("limit", at, &key, problem, remedy).value(fastest.to_string()));
+        r.complain(Problem::new("limit", place, &key, problem, remedy).value(fastest.to_string()));
     }
 }
 

@@ -55,7 +55,7 @@ pub fn sizes(r: &mut Reader, filled: &Filled, name: &str, file: &str) -> Option<
     }
     let (place, lines) = numbers(r, filled, (&SIZES_FILE, name), file)?;
     let mut points: Vec<(f64, f64)> = vec![];
-    for (number, words) in &lines {
+    for (line_number, words) in &lines {
         let parsed: Option<Vec<f64>> = words.iter().map(|w| w.parse().ok()).collect();
         let point = match parsed.as_deref() {
             Some([size, share] | [size, _, share]) => Some((*size, *share)),
@@ -64,7 +64,7 @@ pub fn sizes(r: &mut Reader, filled: &Filled, name: &str, file: &str) -> Option<
         let (bytes, share) = points.last().copied().unwrap_or_default();
         let fits = |p: &(f64, f64)| (bytes..=MOST_BYTES as f64).contains(&p.0) && p.1 >= share;
         let Some(point) = point.filter(fits) else {
-            let problem = format!("{}: line {number} is \"{}\"", place.display(), words.join(" "));
+            let problem = format!("{}: line {line_number} is \"{}\"", place.display(), words.join(" "));
             let remedy = "write a size in bytes, of at most 1e15, and the share of flows up to it, both no smaller \
                           than in the line before";
             r.complain(filled.problem("file", &SIZES_FILE, problem, remedy).value(name));
@@ -72,10 +72,10 @@ pub fn sizes(r: &mut Reader, filled: &Filled, name: &str, file: &str) -> Option<
         };
         points.push(point);
     }
-    let whole = points.last().map_or(0.0, |p| p.1);
-    let scale = if whole > 1.5 { 100.0 } else { 1.0 };
-    if (whole / scale - 1.0).abs() > 1e-6 {
-        let problem = format!("{}: the last share is {whole}, neither 1 nor 100", place.display());
+    let last_share = points.last().map_or(0.0, |p| p.1);
+    let scale = if last_share > 1.5 { 100.0 } else { 1.0 };
+    if (last_share / scale - 1.0).abs() > 1e-6 {
+        let problem = format!("{}: the last share is {last_share}, neither 1 nor 100", place.display());
         let remedy = "let the last line have the largest size, with all flows";
         r.complain(filled.problem("file", &SIZES_FILE, problem, remedy).value(name));
         return None;
@@ -130,7 +130,7 @@ pub fn flows(r: &mut Reader, filled: &Filled, name: &str, file: &str, hosts: &[S
         number_of.get(word).copied().or_else(numbered)
     };
     let mut flows = vec![];
-    for (number, words) in &lines {
+    for (line_number, words) in &lines {
         let flow = match &words[..] {
             [from, to, bytes, at] => host(from)
                 .zip(host(to))
@@ -149,7 +149,7 @@ pub fn flows(r: &mut Reader, filled: &Filled, name: &str, file: &str, hosts: &[S
                 });
             }
             _ => {
-                let problem = format!("{}: line {number} is \"{}\"", place.display(), words.join(" "));
+                let problem = format!("{}: line {line_number} is \"{}\"", place.display(), words.join(" "));
                 r.complain(filled.problem("file", &LIST, problem, A_FLOW).value(name));
                 return None;
             }

@@ -38,7 +38,7 @@ pub fn workloads(
 }
 
 fn workload(r: &mut Reader, entry: &Entry, file: &str, around: &Around, routes: &mut Routes) -> Option<WorkloadSpec> {
-    let before = r.seen();
+    let problems_before = r.seen();
     let path = join(top::WORKLOADS.name, &entry.key);
     let node = &entry.node;
     let transports: Vec<&'static str> = r.library.catalogue.family("transport").iter().map(|m| m.name).collect();
@@ -65,7 +65,7 @@ fn workload(r: &mut Reader, entry: &Entry, file: &str, around: &Around, routes: 
             sizes.and_then(|sizes| drawn(r, &filled, sizes, &hosts, around, routes))
         }
     };
-    if r.seen() > before {
+    if r.seen() > problems_before {
         return None;
     }
     Some(WorkloadSpec {

@@ -49,10 +49,10 @@ fn a_control_decides_whether_ecn_is_used() {
             let of_profile = format!("{congestion}, profile = \"{profile}\"");
             assert_eq!(use_of_ecn(&of_profile), linux, "{control} in {profile}");
         }
-        for (word, wanted) in [("on", EcnMode::On), ("off", EcnMode::Off)] {
+        for (word, mode) in [("on", EcnMode::On), ("off", EcnMode::Off)] {
             assert_eq!(
                 use_of_ecn(&format!("{congestion}, ecn = \"{word}\"")),
-                wanted,
+                mode,
                 "{control}"
             );
         }
@@ -69,7 +69,7 @@ fn said(more: &str) -> Vec<String> {
 /// Controls that need, ignore and answer marks; ECN by default, on and off; one group and two.
 #[test]
 fn the_sentence_names_every_group_concerned_and_is_absent_elsewhere() {
-    let with = |control: &str, ecn: &str| match ecn {
+    let control_with = |control: &str, ecn: &str| match ecn {
         "" => format!("congestion = \"{control}\""),
         word => format!("congestion = \"{control}\", ecn = \"{word}\""),
     };
@@ -85,8 +85,8 @@ fn the_sentence_names_every_group_concerned_and_is_absent_elsewhere() {
         ("cubic", "on", None),
         ("cubic", "off", None),
     ] {
-        let tcp = with(control, ecn);
-        for (groups, named) in [
+        let tcp = control_with(control, ecn);
+        for (groups, group_name) in [
             (flows(&[("one", &tcp)]), "flows.one"),
             (flows(&[("one", &tcp), ("two", &tcp)]), "flows.one, flows.two"),
             (
@@ -94,18 +94,24 @@ fn the_sentence_names_every_group_concerned_and_is_absent_elsewhere() {
                 "flows.one",
             ),
         ] {
-            let found = said(&groups);
+            let warnings = said(&groups);
             match beginning {
-                None => assert!(found.is_empty(), "{groups}: {found:?}"),
+                None => assert!(warnings.is_empty(), "{groups}: {warnings:?}"),
                 Some(words) => {
-                    assert_eq!(found.len(), 1, "{groups}: {found:?}");
-                    assert!(found[0].starts_with(&format!("{named}: {words}")), "{found:?}");
+                    assert_eq!(warnings.len(), 1, "{groups}: {warnings:?}");
+                    assert!(
+                        warnings[0].starts_with(&format!("{group_name}: {words}")),
+                        "{warnings:?}"
+                    );
                 }
             }
         }
     }
-    let both = flows(&[("one", &with("bbr", "on")), ("two", &with("prague", "off"))]);
-    assert_eq!(said(&both).len(), 2);
+    let both_groups = flows(&[
+        ("one", &control_with("bbr", "on")),
+        ("two", &control_with("prague", "off")),
+    ]);
+    assert_eq!(said(&both_groups).len(), 2);
     let pages = r#"
         [sessions.web]
         kind = "requests"

@@ -32,11 +32,11 @@ fn broken(from: &str, to: &str) -> Problem {
     assert!(GOOD.contains(from), "{from}");
     let e = error(&GOOD.replacen(from, to, 1));
     assert_eq!(e.problems.len(), 1, "{e}");
-    let shown = e.to_string();
+    let message = e.to_string();
     let p = e.problems[0].clone();
     assert!(
-        shown.contains("lab.toml") && shown.contains(&p.key) && shown.contains(&p.remedy),
-        "{shown}"
+        message.contains("lab.toml") && message.contains(&p.key) && message.contains(&p.remedy),
+        "{message}"
     );
     p
 }
@@ -249,8 +249,8 @@ fn a_queue_from_outside_is_no_queue_of_a_file() {
 
 #[test]
 fn a_stack_is_no_transport_of_a_file() {
-    let sent = "transport = \"udp\"\ntraffic = { kind = \"poisson\", rate = \"1Mbps\" }";
-    let p = broken(sent, "transport = \"stack\"");
+    let udp_traffic = "transport = \"udp\"\ntraffic = { kind = \"poisson\", rate = \"1Mbps\" }";
+    let p = broken(udp_traffic, "transport = \"stack\"");
     check(
         &p,
         13,
@@ -259,7 +259,7 @@ fn a_stack_is_no_transport_of_a_file() {
         "Scenario::load(\"FILE\").endpoints(\"NAME\", ...)",
     );
     // Where stacks are handed over it is read, and does not run without them.
-    let text = GOOD.replacen(sent, "transport = \"stack\"", 1);
+    let text = GOOD.replacen(udp_traffic, "transport = \"stack\"", 1);
     let loaded = load_text_with(tailback_sim::library::outside::library(), &text, "lab.toml", &[]).unwrap();
     let e = tailback_sim::run::run(&loaded.spec, 1, &tailback_sim::build::hooks::Hooks::default()).expect_err("it ran");
     assert!(e.problem.contains("the transport of web"), "{e}");
@@ -267,14 +267,14 @@ fn a_stack_is_no_transport_of_a_file() {
 
 #[test]
 fn a_control_whose_class_is_not_at_hand_is_told_where_to_run() {
-    let sent = "transport = \"udp\"\ntraffic = { kind = \"poisson\", rate = \"1Mbps\" }";
+    let udp_traffic = "transport = \"udp\"\ntraffic = { kind = \"poisson\", rate = \"1Mbps\" }";
     for name in ["mine.py:Gentle", "lab.Gentle"] {
-        let p = broken(sent, &format!("tcp = {{ congestion = \"{name}\" }}"));
-        let shown = format!("\"{name}\"");
-        check(&p, 13, "flows.web.tcp.congestion", &shown, "tb.congestion(CLASS)");
+        let p = broken(udp_traffic, &format!("tcp = {{ congestion = \"{name}\" }}"));
+        let quoted_name = format!("\"{name}\"");
+        check(&p, 13, "flows.web.tcp.congestion", &quoted_name, "tb.congestion(CLASS)");
         assert!(p.problem.contains(&format!("the Python class {name}")), "{p:#?}");
-        let p = broken(sent, &format!("transport = \"{name}\""));
-        check(&p, 13, "flows.web.transport", &shown, "transport=tb.stack(CLASS)");
+        let p = broken(udp_traffic, &format!("transport = \"{name}\""));
+        check(&p, 13, "flows.web.transport", &quoted_name, "transport=tb.stack(CLASS)");
     }
 }
 
@@ -467,12 +467,12 @@ fn messages_as_they_appear() {
     assert_eq!(e.to_string(), want);
 
     let e = error(&GOOD.replace("kind = \"droptail\", buffer", "kind = \"droptail\", bufer"));
-    let shown = e.to_string();
+    let message = e.to_string();
     let want = "error: the queue \"droptail\" has no key \"bufer\"\n  --> lab.toml:7:30, \
                 link.bottleneck.queue.bufer\n   |\n \
         7 | queue = { kind = \"droptail\", bufer = \"100 packets\" }\n   |                              ^^^^^\n   \
         = help: did you mean \"buffer\"? known here: ";
-    assert!(shown.starts_with(want), "{shown}");
+    assert!(message.starts_with(want), "{message}");
 
     let json = r#"{"duration": "10s",
         "topology": {"kind": "dumbbell", "rate": "1Mbps", "delay": "1ms", "queue": "droptail"},
@@ -524,9 +524,9 @@ fn a_window_longer_than_its_interval_never_slides() {
     // The default of 100 ms; and a given one.
     let e = error(&text);
     check(e.first(), 14, "flows.web.meter.window", "100ms", "give meter.window");
-    let given = text.replacen("\"1Mbps\" }", "\"1Mbps\", window = \"51ms\" }", 1);
-    assert!(error(&given).first().problem.contains("51ms"), "{given}");
-    load_text(&given.replacen("51ms", "50ms", 1), "lab.toml", &[]).unwrap();
+    let with_window = text.replacen("\"1Mbps\" }", "\"1Mbps\", window = \"51ms\" }", 1);
+    assert!(error(&with_window).first().problem.contains("51ms"), "{with_window}");
+    load_text(&with_window.replacen("51ms", "50ms", 1), "lab.toml", &[]).unwrap();
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn a_limit_that_cannot_be_reached_is_one_warning_with_its_line() {
         );
         load(&text).warnings
     };
-    let one = |queue: &str, flows: &str, says: &[&str]| {
+    let one_warning = |queue: &str, flows: &str, says: &[&str]| {
         let w = warnings(queue, flows);
         assert!(
             w.len() == 1 && w[0].starts_with("link.l: ") && w[0].contains("test.toml:7:") && w[0].contains("^^^^"),
@@ -59,14 +59,14 @@ fn a_limit_that_cannot_be_reached_is_one_warning_with_its_line() {
     let tcp = "[flows.f]\ncount = 3\n";
     // 10 packets of 1500 bytes leave a line of 100 Mb/s in 1.2 ms, 42 in 5.04 ms.
     let codel = "kind = \"codel\", buffer = \"10 packets\"";
-    one(codel, tcp, &["target = \"5ms\"", "10 packets", "1.2ms", "100Mbps"]);
-    one(&format!("{codel}, target = \"2ms\""), tcp, &["target = \"2ms\""]);
-    one("kind = \"codel\", buffer = \"15000B\"", tcp, &["15000B", "1.2ms"]);
+    one_warning(codel, tcp, &["target = \"5ms\"", "10 packets", "1.2ms", "100Mbps"]);
+    one_warning(&format!("{codel}, target = \"2ms\""), tcp, &["target = \"2ms\""]);
+    one_warning("kind = \"codel\", buffer = \"15000B\"", tcp, &["15000B", "1.2ms"]);
     assert!(warnings("kind = \"codel\", buffer = \"42 packets\"", tcp).is_empty());
     assert!(warnings(&format!("{codel}, ce_threshold = \"1ms\""), tcp).is_empty());
     // On each queue of another discipline.
     for part in ["kind = \"drr\", aqm = \"codel\"", "kind = \"wdrr\", aqm = \"codel\""] {
-        one(
+        one_warning(
             &format!("{part}, buffer = \"10 packets\""),
             tcp,
             &["target = \"5ms\"", "1.2ms"],
@@ -77,13 +77,13 @@ fn a_limit_that_cannot_be_reached_is_one_warning_with_its_line() {
     let small = "[flows.f]\ncount = 3\ntcp = { rwnd = \"4 packets\", window_cap = \"9 packets\" }\n";
     let red =
         "kind = \"red\", buffer = \"100 packets\", min_threshold = \"15 packets\", max_threshold = \"45 packets\"";
-    one(red, small, &["min_threshold = \"15 packets\"", "3 flows", "12 packets"]);
-    one(&red.replace("15 packets", "15%"), small, &["min_threshold = \"15%\""]);
-    one("kind = \"codel\"", small, &["target = \"5ms\"", "1.44ms"]);
+    one_warning(red, small, &["min_threshold = \"15 packets\"", "3 flows", "12 packets"]);
+    one_warning(&red.replace("15 packets", "15%"), small, &["min_threshold = \"15%\""]);
+    one_warning("kind = \"codel\"", small, &["target = \"5ms\"", "1.44ms"]);
     let bytes = "[flows.f]\ntcp = { rwnd = \"16KB\" }\n[flows.g]\ntcp = { rwnd = \"2000B\" }\n";
-    one(red, bytes, &["2 flows", "13 packets"]);
+    one_warning(red, bytes, &["2 flows", "13 packets"]);
     let keshav = "[flows.f]\ntransport = { kind = \"jacobson-karels\", wmax = 5 }\n";
-    one(red, keshav, &["1 flows", "5 packets"]);
+    one_warning(red, keshav, &["1 flows", "5 packets"]);
     for enough in [
         tcp,
         "[flows.f]\ncount = 4\ntcp = { rwnd = \"4 packets\" }\n",

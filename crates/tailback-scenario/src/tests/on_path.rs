@@ -75,8 +75,8 @@ fn thresholds_have_the_unit_of_their_buffer() {
             "link.bottleneck.queue={{ kind = \"red\", min_threshold = \"0.1 bdp\", max_threshold = \"0.5 bdp\", \
              buffer = \"{buffer}\" }}"
         );
-        let l = load(NET, &[&queue]);
-        let q = &l.spec.links[0].forward.queue;
+        let loaded = load(NET, &[&queue]);
+        let q = &loaded.spec.links[0].forward.queue;
         let given = ["min_threshold", "max_threshold"].map(|name| q.value(name).clone());
         assert_eq!(given, [low, high].map(Value::Level), "{buffer}");
     }
@@ -85,28 +85,28 @@ fn thresholds_have_the_unit_of_their_buffer() {
 #[test]
 fn a_share_of_the_buffer_is_no_share_of_a_rate() {
     let queue = "link.bottleneck.queue={ kind = \"red\", min_threshold = \"20 %\", max_threshold = \"60%\" }";
-    let l = load(NET, &[queue]);
-    let q = &l.spec.links[0].forward.queue;
+    let loaded = load(NET, &[queue]);
+    let q = &loaded.spec.links[0].forward.queue;
     assert_eq!(q.value("min_threshold"), &Value::Level(Level::OfBuffer(0.2)));
-    assert!(l.settled.is_empty());
+    assert!(loaded.settled.is_empty());
 }
 
 #[test]
 fn times_may_be_round_trips() {
     let text = NET.replace("\"10s\"", "\"200 rtt\"\nwarmup = \"5 rtt\"\ninterval = \"10rtt\"")
         + "start = [\"1 rtt\", \"2 rtt\"]\n";
-    let l = load(
+    let loaded = load(
         &text,
         &["link.bottleneck.queue={ kind = \"codel\", interval = \"1 RTT\", target = \"0.05 rtt\" }"],
     );
-    let s = &l.spec;
+    let s = &loaded.spec;
     assert_eq!(
         (s.duration, s.warmup, s.interval),
         (ms(20_000), ms(500), Some(ms(1000)))
     );
     let q = &s.links[0].forward.queue;
     assert_eq!((q.time("interval"), q.time("target")), (ms(100), ms(5)));
-    let keys: Vec<&str> = l.settled.iter().map(|s| s.key.as_str()).collect();
+    let keys: Vec<&str> = loaded.settled.iter().map(|s| s.key.as_str()).collect();
     assert!(
         keys.contains(&"flows.bulk.start[1]") && keys.contains(&"duration"),
         "{keys:?}"
@@ -121,9 +121,9 @@ fn rates_may_be_shares_of_a_link() {
          access_rate = \"200 % of bottleneck.reverse\"\n"
     );
     let queue = "link.bottleneck.queue={ kind = \"htb\", rate = \"95 %\", queue = \"codel\" }";
-    let l = load(&text, &[queue, "link.bottleneck.reverse_rate=1Mbps"]);
-    assert_eq!(l.spec.links[0].forward.queue.rate("rate"), BitRate(9_500_000));
-    let cbr = &l.spec.flows[1];
+    let loaded = load(&text, &[queue, "link.bottleneck.reverse_rate=1Mbps"]);
+    assert_eq!(loaded.spec.links[0].forward.queue.rate("rate"), BitRate(9_500_000));
+    let cbr = &loaded.spec.flows[1];
     assert_eq!(
         cbr.access.as_ref().map(|a| a.rate.clone()),
         Some(vec![BitRate(2_000_000)])
@@ -132,40 +132,40 @@ fn rates_may_be_shares_of_a_link() {
     // A link's own rate, from that of another.
     let side = "[link.side]\nfrom = \"right\"\nto = \"far\"\nrate = \"50 % of bottleneck\"\ndelay = \"1ms\"\nqueue = \
                 { kind = \"droptail\", buffer = \"2 bdp\" }\n";
-    let l = load(
+    let loaded = load(
         &NET.replace(
             "[flows.bulk]",
             &format!("{side}[flows.bulk]\nfrom = \"left\"\nto = \"far\""),
         ),
         &[],
     );
-    assert_eq!(l.spec.links[1].forward.rate, BitRate(5_000_000));
-    assert_eq!(l.spec.links[1].forward.queue.size("buffer"), Size::Packets(84));
+    assert_eq!(loaded.spec.links[1].forward.rate, BitRate(5_000_000));
+    assert_eq!(loaded.spec.links[1].forward.queue.size("buffer"), Size::Packets(84));
 }
 
 #[test]
 fn what_changes_is_measured_at_the_start_and_says_so() {
     let text =
         format!("{NET}[change.slow]\nlink = \"bottleneck\"\nat = [\"5s\", \"6s\"]\nrate = [\"50 %\", \"100 %\"]\n");
-    let l = load(&text, &[]);
-    let Values::Rate(rates) = &l.spec.links[0].forward.changes[0].to else {
+    let loaded = load(&text, &[]);
+    let Values::Rate(rates) = &loaded.spec.links[0].forward.changes[0].to else {
         panic!("no rates");
     };
     assert_eq!(rates, &[BitRate(5_000_000), BitRate(10_000_000)]);
-    assert_eq!(buffer(&l), Size::Packets(84));
-    let said = &l
+    assert_eq!(buffer(&loaded), Size::Packets(84));
+    let reason = &loaded
         .settled
         .iter()
         .find(|s| s.key == "link.bottleneck.queue.buffer")
         .unwrap()
         .because;
-    assert!(said.contains("the rate at the start; it changes"), "{said}");
+    assert!(reason.contains("the rate at the start; it changes"), "{reason}");
     let text = format!(
         "{NET}[change.less]\nlink = \"bottleneck\"\nat = \"5s\"\n\
          queue = {{ kind = \"droptail\", buffer = \"0.5 bdp\" }}\n"
     );
-    let l = load(&text, &[]);
-    let Values::Queue(queues) = &l.spec.links[0].forward.changes[0].to else {
+    let loaded = load(&text, &[]);
+    let Values::Queue(queues) = &loaded.spec.links[0].forward.changes[0].to else {
         panic!("no queues");
     };
     assert_eq!(queues[0].size("buffer"), Size::Packets(42));
@@ -193,8 +193,8 @@ fn several_round_trips_want_a_rule_and_are_refused_once() {
         ("mean", 84),
         ("48ms", 40),
     ] {
-        let l = load(&several, &[&format!("bdp_rtt={rule}")]);
-        assert_eq!(buffer(&l), Size::Packets(packets), "{rule}");
+        let loaded = load(&several, &[&format!("bdp_rtt={rule}")]);
+        assert_eq!(buffer(&loaded), Size::Packets(packets), "{rule}");
     }
     let wrong = refused(&several, &["bdp_rtt=longest"]);
     assert_eq!((wrong.1.as_str(), wrong.2.as_str()), ("bdp_rtt", "\"longest\""));
@@ -219,31 +219,39 @@ from = "r1"
 to = "r2"
 rtt = "100ms"
 "#;
-    let l = load(lot, &[]);
-    let sizes: Vec<Size> = l.spec.links.iter().map(|l| l.forward.queue.size("buffer")).collect();
+    let loaded = load(lot, &[]);
+    let sizes: Vec<Size> = loaded
+        .spec
+        .links
+        .iter()
+        .map(|loaded| loaded.forward.queue.size("buffer"))
+        .collect();
     assert_eq!(sizes, [Size::Packets(40), Size::Packets(200)]);
 }
 
 #[test]
 fn a_stored_scenario_says_what_its_values_are_and_follows_another_rate() {
-    let l = load(NET, &[]);
+    let loaded = load(NET, &[]);
     assert!(
-        l.toml.starts_with(NET) && l.toml.contains("#   link.bottleneck.queue.buffer = \"84 packets\""),
+        loaded.toml.starts_with(NET)
+            && loaded
+                .toml
+                .contains("#   link.bottleneck.queue.buffer = \"84 packets\""),
         "{}",
-        l.toml
+        loaded.toml
     );
-    let again = load(&l.toml, &[]);
-    assert_eq!((&again.toml, &again.digest), (&l.toml, &l.digest));
-    let faster = load(&l.toml, &["link.bottleneck.rate=20Mbps"]);
+    let again = load(&loaded.toml, &[]);
+    assert_eq!((&again.toml, &again.digest), (&loaded.toml, &loaded.digest));
+    let faster = load(&loaded.toml, &["link.bottleneck.rate=20Mbps"]);
     assert_eq!(buffer(&faster), Size::Packets(167));
     assert_eq!(faster.toml.matches("84 packets").count(), 0, "{}", faster.toml);
-    assert_ne!(faster.digest, l.digest);
+    assert_ne!(faster.digest, loaded.digest);
 }
 
 #[test]
 fn what_cannot_be_known_is_refused_with_its_place() {
     let bulk = |line: &str| NET.replace("rtt = \"100ms\"", &format!("rtt = \"100ms\"\n{line}"));
-    for (text, line, key, said) in [
+    for (text, line, key, problem) in [
         (
             bulk("tcp = { rwnd = \"2 bdp\" }"),
             Some(11),
@@ -293,15 +301,15 @@ fn what_cannot_be_known_is_refused_with_its_place() {
             "gives no time here",
         ),
     ] {
-        let (at, name, _, whole) = refused(&text, &[]);
-        assert_eq!((at, name.as_str()), (line, key), "{whole}");
-        assert!(whole.contains(said), "{whole}");
+        let (at, name, _, message) = refused(&text, &[]);
+        assert_eq!((at, name.as_str()), (line, key), "{message}");
+        assert!(message.contains(problem), "{message}");
     }
-    let alone = format!(
+    let lone_link = format!(
         "{NET}[link.idle]\nfrom = \"right\"\nto = \"far\"\nrate = \"1Mbps\"\ndelay = \"1ms\"\nqueue = {{ kind = \
          \"droptail\", buffer = \"1 bdp\" }}\n"
     );
-    let (_, _, _, whole) = refused(&alone.replace("count = 4", "from = \"left\"\nto = \"right\""), &[]);
+    let (_, _, _, whole) = refused(&lone_link.replace("count = 4", "from = \"left\"\nto = \"right\""), &[]);
     assert!(whole.contains("no flow crosses link.idle"), "{whole}");
     let e = read(&NET.replace("delay = \"10ms\"", "delay = \"1 rtt\""), &[]).unwrap_err();
     assert_eq!(
@@ -391,9 +399,9 @@ proptest! {
         set in prop::collection::vec((0..KEYS.len(), 0..VALUES.len()), 1..5),
         kind in prop::sample::select(vec!["droptail", "codel", "red", "cake", "htb"]),
     ) {
-        let mut given = vec![format!("link.bottleneck.queue.kind={kind}")];
-        given.extend(set.iter().map(|(k, v)| format!("{}={}", KEYS[*k], VALUES[*v])));
-        if let Err(e) = load_text(NET, "lab.toml", &given) {
+        let mut overrides = vec![format!("link.bottleneck.queue.kind={kind}")];
+        overrides.extend(set.iter().map(|(k, v)| format!("{}={}", KEYS[*k], VALUES[*v])));
+        if let Err(e) = load_text(NET, "lab.toml", &overrides) {
             prop_assert!(!e.problems.is_empty());
             prop_assert!(e.problems.iter().all(|p| !p.remedy.is_empty()), "{e}");
         }

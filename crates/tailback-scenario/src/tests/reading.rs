@@ -102,8 +102,8 @@ fn no_model_s_probe_is_hidden() {
 
 #[test]
 fn the_simple_one() {
-    let l = load(GOOD);
-    let s = &l.spec;
+    let loaded = load(GOOD);
+    let s = &loaded.spec;
     assert_eq!(
         (s.name.as_str(), s.duration, s.warmup, s.seed),
         ("test", ms(10_000), ms(0), 1)
@@ -115,8 +115,8 @@ fn the_simple_one() {
     assert_eq!((access.delay.clone(), access.rate.len()), (vec![ms(10), ms(40)], 1));
     assert_eq!(s.flows[0].start, Instants::Listed(vec![Time::ZERO]));
     assert_eq!(s.record[0].when, Sampling::Every(ms(100)));
-    assert_eq!(l.toml, GOOD);
-    assert!(l.warnings.is_empty());
+    assert_eq!(loaded.toml, GOOD);
+    assert!(loaded.warnings.is_empty());
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn a_profile_of_the_scenario_is_laid_under_the_flow() {
         "what the profiles leave open is the built-in one's"
     );
     // Argument paths lead into the short form as well.
-    let l = load_text(
+    let loaded = load_text(
         &text,
         "t",
         &[
@@ -240,8 +240,8 @@ fn a_profile_of_the_scenario_is_laid_under_the_flow() {
     .unwrap();
     assert_eq!(
         (
-            l.spec.flows[2].transport.count("payload"),
-            l.spec.flows[1].transport.text("variant")
+            loaded.spec.flows[2].transport.count("payload"),
+            loaded.spec.flows[1].transport.text("variant")
         ),
         (800, "reno")
     );
@@ -252,31 +252,44 @@ fn arguments_change_what_is_read() {
     let set = |a: &[&str]| {
         load_text(GOOD, "t", &a.iter().map(|s| s.to_string()).collect::<Vec<_>>()).unwrap_or_else(|e| panic!("{e}"))
     };
-    let l = set(&[
+    let loaded = set(&[
         "link.bottleneck.queue.buffer=200 packets",
         "link.bottleneck.rate = 7Mbps",
         "seed=5",
         "flows.web.rtt=[40ms, 60ms, 80ms]",
     ]);
-    assert_eq!(l.spec.links[0].forward.queue.size("buffer"), Size::Packets(200));
-    assert_eq!((l.spec.links[0].forward.rate, l.spec.seed), (BitRate(7_000_000), 5));
-    assert_eq!(l.spec.flows[0].access.as_ref().unwrap().delay.len(), 3);
-    assert_eq!(load(&l.toml).spec.seed, 5);
+    assert_eq!(loaded.spec.links[0].forward.queue.size("buffer"), Size::Packets(200));
+    assert_eq!(
+        (loaded.spec.links[0].forward.rate, loaded.spec.seed),
+        (BitRate(7_000_000), 5)
+    );
+    assert_eq!(loaded.spec.flows[0].access.as_ref().unwrap().delay.len(), 3);
+    assert_eq!(load(&loaded.toml).spec.seed, 5);
     // A bare name becomes a table, and a table can be given whole.
-    let l = set(&["link.bottleneck.queue=droptail", "link.bottleneck.queue.buffer=\"5KB\""]);
-    assert_eq!(l.spec.links[0].forward.queue.size("buffer"), Size::Bytes(5000));
-    let l = set(&[
+    let loaded = set(&["link.bottleneck.queue=droptail", "link.bottleneck.queue.buffer=\"5KB\""]);
+    assert_eq!(loaded.spec.links[0].forward.queue.size("buffer"), Size::Bytes(5000));
+    let loaded = set(&[
         "flows.web.traffic={ kind = \"cbr\", rate = \"3Mbps\" }",
         "flows.more={ transport = \"udp\", traffic = { kind = \"cbr\", rate = \"1Mbps\" } }",
     ]);
     assert_eq!(
-        (l.spec.flows[0].traffic.model.name, l.spec.flows[1].name.as_str()),
+        (
+            loaded.spec.flows[0].traffic.model.name,
+            loaded.spec.flows[1].name.as_str()
+        ),
         ("cbr", "more")
     );
     // The links of a topology can be overridden though they are not written out.
-    let l = load_text(LOT, "t", &["link.hop3.rate=1Mbps".into()]).unwrap();
+    let loaded = load_text(LOT, "t", &["link.hop3.rate=1Mbps".into()]).unwrap();
     assert_eq!(
-        l.spec.links.iter().find(|l| l.name == "hop3").unwrap().forward.rate,
+        loaded
+            .spec
+            .links
+            .iter()
+            .find(|loaded| loaded.name == "hop3")
+            .unwrap()
+            .forward
+            .rate,
         BitRate(1_000_000)
     );
 }
@@ -288,8 +301,8 @@ fn json_and_toml_are_the_same_scenario() {
         let b = load_json(&a.document.to_string(), "lab/test.toml", &[]).unwrap();
         assert_eq!(a.digest, b.digest);
         // JSON has sorted its keys and with them the links; nothing else may differ.
-        let sorted = |l: &Loaded| {
-            let mut s = l.spec.clone();
+        let sorted = |loaded: &Loaded| {
+            let mut s = loaded.spec.clone();
             s.links.sort_by(|a, b| a.name.cmp(&b.name));
             s.flows.sort_by(|a, b| a.name.cmp(&b.name));
             format!("{s:?}")
@@ -348,8 +361,8 @@ fn a_path_is_the_one_the_engine_takes() {
 
 #[test]
 fn what_looks_like_a_mistake_is_a_warning() {
-    let l = load(&GOOD.replace("rtt =", "start = \"20s\"\nrtt ="));
-    assert!(l.warnings[0].contains("flows.web"), "{:?}", l.warnings);
+    let loaded = load(&GOOD.replace("rtt =", "start = \"20s\"\nrtt ="));
+    assert!(loaded.warnings[0].contains("flows.web"), "{:?}", loaded.warnings);
 }
 
 #[test]
@@ -409,15 +422,15 @@ fn a_start_that_may_be_drawn_after_the_stop_is_a_warning() {
         let ends = format!("start = {start}\nstop = {stop}\nrtt =");
         load(&GOOD.replace("rtt =", &ends)).warnings
     };
-    let drawn = "{ kind = \"uniform\", to = \"2s\" }";
-    let w = warnings(drawn, "[\"5s\", \"1s\"]");
+    let uniform_stop = "{ kind = \"uniform\", to = \"2s\" }";
+    let w = warnings(uniform_stop, "[\"5s\", \"1s\"]");
     assert!(
         w.len() == 1 && w[0].starts_with("flows.web: ") && w[0].contains("2s") && w[0].contains("1s"),
         "{w:?}"
     );
-    assert!(warnings("\"1s\"", drawn)[0].contains("sends nothing"));
-    assert!(warnings(drawn, "\"2s\"").is_empty());
-    assert!(warnings(drawn, "{ kind = \"after\", delay = \"1s\" }").is_empty());
+    assert!(warnings("\"1s\"", uniform_stop)[0].contains("sends nothing"));
+    assert!(warnings(uniform_stop, "\"2s\"").is_empty());
+    assert!(warnings(uniform_stop, "{ kind = \"after\", delay = \"1s\" }").is_empty());
 }
 
 #[test]
@@ -584,14 +597,14 @@ fn a_number_in_json_is_read_exactly() {
             )
         };
         let loaded = load_json(&text(&format!("{x:?}")), "x.json", &[]).unwrap();
-        let again = load_json(&loaded.document.to_string(), "x.json", &[]).unwrap();
-        for l in [&loaded, &again] {
+        let reloaded = load_json(&loaded.document.to_string(), "x.json", &[]).unwrap();
+        for l in [&loaded, &reloaded] {
             let Impairment::Random { probability, .. } = &l.spec.links[0].forward.impairments[0] else {
                 panic!("a random loss was asked for");
             };
             assert_eq!(probability.to_bits(), x.to_bits());
         }
-        assert_eq!(loaded.digest, again.digest);
+        assert_eq!(loaded.digest, reloaded.digest);
     }
 }
 
@@ -634,11 +647,11 @@ proptest! {
         edits in proptest::collection::vec((0..6u8, any::<u16>(), any::<u16>(), any::<u16>(), any::<u8>()), 1..6),
     ) {
         let mut bytes = if rich { LOT } else { GOOD }.as_bytes().to_vec();
-        for (what, a, b, c, byte) in edits {
+        for (edit, a, b, c, byte) in edits {
             let place = |x: u16, n: usize| x as usize * (n + 1) / 65_536;
             let (i, j) = (place(a, bytes.len()), place(b, bytes.len()));
             let (from, to) = (i.min(j), i.max(j).min(i.min(j) + 40));
-            match what {
+            match edit {
                 0 if i < bytes.len() => bytes[i] = byte,
                 1 => { bytes.drain(from..to); }
                 2 => {

@@ -46,7 +46,7 @@ pub fn source_alone(spec: &Spec, seed: u64, group: &GroupSpec, index: u32) -> Re
     }
     let connection = library.transports.connection(&group.transport)?;
     let (starts, stops) = times(group, seed);
-    let named = Named::new(seed).text(&stem(&group.name)).number(index);
+    let stream_name = Named::new(seed).text(&stem(&group.name)).number(index);
     let sizes = library.sizes(group.sizes.model)?;
     let context = Context {
         index,
@@ -58,7 +58,7 @@ pub fn source_alone(spec: &Spec, seed: u64, group: &GroupSpec, index: u32) -> Re
         connection: connection.is_some(),
         segment: connection.as_ref().map_or(1, |c| c.segment_bytes()),
         deadline: Duration(0),
-        streams: Streams(named),
+        streams: Streams(stream_name),
         group: &superposed::Shared::default(),
     };
     let end = Time::ZERO + spec.duration;
@@ -66,7 +66,7 @@ pub fn source_alone(spec: &Spec, seed: u64, group: &GroupSpec, index: u32) -> Re
         app: (source.build)(&group.traffic, context),
         net: Paper {
             now: Time::ZERO,
-            rng: named.stream(),
+            rng: stream_name.stream(),
             wake: None,
             written: vec![],
         },
@@ -84,12 +84,12 @@ impl Alone {
     /// The writes until `now`, in order: the instant and the number of bytes of each. The bytes of a datagram include
     /// its headers.
     pub fn until(&mut self, now: Time) -> Vec<(Time, u64)> {
-        while let Some(at) = self.next().filter(|at| *at <= now) {
-            self.net.now = at;
-            if self.start == Some(at) {
+        while let Some(due) = self.next().filter(|due| *due <= now) {
+            self.net.now = due;
+            if self.start == Some(due) {
                 self.start = None;
                 self.app.on(AppInput::Start, &mut self.net);
-            } else if self.stop == Some(at) {
+            } else if self.stop == Some(due) {
                 self.stop = None;
                 self.app.on(AppInput::Stop, &mut self.net);
                 self.net.wake = None;

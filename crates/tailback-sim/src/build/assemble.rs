@@ -77,11 +77,11 @@ impl Network {
         sim.net.peer.reserve_exact(places.len());
         for p in counted_as(UNITS, &places) {
             let link = p.link as usize;
-            if let Some(d) = self.links[link].directions[p.direction()].take() {
+            if let Some(direction) = self.links[link].directions[p.direction()].take() {
                 let named = || p.name.say(Named::new(self.seed).text("link."), &self.stems);
                 add_port(
                     &mut sim,
-                    d,
+                    direction,
                     named,
                     link_ports[link][1 - p.direction()],
                     self.rules.route_delay,
@@ -133,11 +133,11 @@ impl Network {
     /// The seed of the hash of each node, by its name.
     fn path_seeds(&self) -> Vec<u64> {
         let named = Named::new(self.rules.seed.unwrap_or(self.seed)).text("paths.");
-        let of = |node: &String| match self.rules.one_seed {
+        let host_seed = |node: &String| match self.rules.one_seed {
             true => named.stream().bits(),
             false => named.text(node).stream().bits(),
         };
-        counted_as(8, &self.nodes).map(of).collect()
+        counted_as(8, &self.nodes).map(host_seed).collect()
     }
 
     /// Add the conditioners in the order in which they were handed in, and the propagation delay between each two of
@@ -279,13 +279,13 @@ impl Network {
                 ..FlowStats::default()
             },
         };
-        if let Some(a) = def.app {
+        if let Some(application) = def.app {
             flow.app = sim.apps.all.len() as u32;
-            if a.listens {
+            if application.listens {
                 flow.hears = Hears::Everything;
             }
-            flow.opened = a.start;
-            add_app(sim, a, def.named.stream(), Some(id), def.group);
+            flow.opened = application.start;
+            add_app(sim, application, def.named.stream(), Some(id), def.group);
         }
         let opened = flow.opened;
         sim.flows.all.push(flow);
@@ -376,13 +376,13 @@ fn port_places(links: &[LinkDef], stems: &[String]) -> Result<Vec<PortPlace>, Re
 
 /// The links as a graph, for routing.
 fn graph(nodes: usize, links: &[LinkDef], link_ports: &[[u32; 2]]) -> Router {
-    let leaving = links.iter().zip(link_ports).flat_map(|(l, ports)| {
+    let leaving = links.iter().zip(link_ports).flat_map(|(link, ports)| {
         done(32);
-        [(l.from, l.to), (l.to, l.from)]
+        [(link.from, link.to), (link.to, link.from)]
             .into_iter()
             .enumerate()
             .map(|(d, (from, to))| {
-                let delay = l.directions[d].as_ref().map_or(Duration::ZERO, |d| d.delay);
+                let delay = link.directions[d].as_ref().map_or(Duration::ZERO, |d| d.delay);
                 let (port, to) = (ports[d], to.0);
                 (from, Arc { port, to, delay })
             })
@@ -410,26 +410,26 @@ fn add_port(sim: &mut Sim, d: Direction, named: impl FnOnce() -> Named, peer: u3
         port.impair = Impairments::new(&d.impairments, stream);
         port.before |= Before::IMPAIRMENTS;
     }
-    let number = sim.net.ports.len() as u32;
+    let port_number = sim.net.ports.len() as u32;
     // A discipline that acts by the clock starts with the run, not with its first packet.
     if let Queue::Explicit(e) = &port.queue
         && e.server.timer_at() != Time::NEVER
     {
-        sim.events.push(e.server.timer_at(), EventKind::QueueTimer, number);
+        sim.events.push(e.server.timer_at(), EventKind::QueueTimer, port_number);
     }
     sim.net.peer.push(peer);
     sim.net.ports.push(port);
     if let Some(alters) = d.alters {
-        add_changes(sim, number, *alters, route_delay);
+        add_changes(sim, port_number, *alters, route_delay);
     }
 }
 
 fn add_changes(sim: &mut Sim, port: u32, alters: Alters, route_delay: Duration) {
-    let at = &mut sim.net.ports[port as usize];
+    let port_state = &mut sim.net.ports[port as usize];
     if alters.trace.is_some() || alters.changes.iter().any(|c| matches!(c.to, Values::Rate(_))) {
-        at.rate_changes();
+        port_state.rate_changes();
     }
-    if let (Queue::Explicit(e), Some(trace)) = (&mut at.queue, alters.trace) {
+    if let (Queue::Explicit(e), Some(trace)) = (&mut port_state.queue, alters.trace) {
         e.server.follow(trace);
     }
     for change in alters.changes {
@@ -460,10 +460,10 @@ fn path_delay(sim: &mut Sim, from: NodeId, to: NodeId) -> Duration {
 }
 
 fn add_app(sim: &mut Sim, a: AppDef, rng: Stream, own_flow: Option<FlowId>, group: u32) {
-    let number = sim.apps.all.len() as u32;
-    sim.events.push(a.start, EventKind::Application, number);
+    let app_number = sim.apps.all.len() as u32;
+    sim.events.push(a.start, EventKind::Application, app_number);
     if let Some(t) = a.stop {
-        sim.events.push(t, EventKind::Application, number);
+        sim.events.push(t, EventKind::Application, app_number);
     }
     sim.apps.all.push(AppSlot {
         hears: match a.app.waits_for_transfers() {
@@ -546,13 +546,13 @@ impl Built {
     /// Check the laws of [`crate::sim::laws`] during the run.
     pub(crate) fn check_laws(&mut self) {
         let mut answers = vec![];
-        for (number, port) in (0..).zip(counted_as(2, &mut self.sim.net.ports)) {
+        for (port_number, port) in (0..).zip(counted_as(2, &mut self.sim.net.ports)) {
             if let Queue::Explicit(e) = &mut port.queue {
                 let nothing = Box::new(Fifo::new(Size::Packets(1), DropTail));
                 let (witness, answer) = Witness::new(std::mem::replace(&mut e.server.queue, nothing));
                 e.server.queue = Box::new(witness);
                 port.watched = true;
-                answers.push((number, answer));
+                answers.push((port_number, answer));
             }
         }
         self.sim.watch.laws = Some(Box::new(Laws::new(self.sim.net.ports.len(), answers)));
@@ -560,8 +560,8 @@ impl Built {
 
     /// Let a tap see the packets at the ports it looks at.
     pub fn tap(&mut self, tap: Box<dyn Tap>) {
-        for (number, port) in (0..).zip(counted_as(2, &mut self.sim.net.ports)) {
-            let looks = tap.looks(number);
+        for (port_number, port) in (0..).zip(counted_as(2, &mut self.sim.net.ports)) {
+            let looks = tap.looks(port_number);
             if looks != Looks::Nothing {
                 port.before |= Before::TAP;
             }

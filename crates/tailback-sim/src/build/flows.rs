@@ -57,12 +57,12 @@ pub(super) fn stem(group: &str) -> String {
 
 /// The start of each flow of a group, and its stop if that is given. Starts and stops are drawn from separate streams.
 pub(super) fn times(g: &GroupSpec, seed: u64) -> (Vec<Time>, Option<Vec<Time>>) {
-    let drawn = |what: &str| Named::new(seed).text(&stem(&g.name)).text(what).stream();
-    let starts = instants(&g.start, g.count, &[], &mut drawn("start"));
+    let stream = |what: &str| Named::new(seed).text(&stem(&g.name)).text(what).stream();
+    let starts = instants(&g.start, g.count, &[], &mut stream("start"));
     let stops = g
         .stop
         .as_ref()
-        .map(|s| instants(s, g.count, &starts, &mut drawn("stop")));
+        .map(|s| instants(s, g.count, &starts, &mut stream("stop")));
     (starts, stops)
 }
 
@@ -130,7 +130,7 @@ pub(super) fn add_group<'s>(
     let sizes = library.sizes(g.sizes.model)?;
     let text = stem(&g.name);
     let stem = net.stem(&text);
-    let first = net.next_flow();
+    let first_flow = net.next_flow();
     let shared = superposed::Shared::default();
     let private = usize::from(g.access.is_some()) + usize::from(g.exit.is_some());
     net.expect(g.count as usize, g.count as usize * private);
@@ -159,9 +159,9 @@ pub(super) fn add_group<'s>(
         };
         let echo = connection.is_none() && g.transport.get(&ECHO);
         let flow = net.flow(group, i, from_host, to_host, transport);
-        let named = net.stream_name(flow);
+        let stream_name = net.stream_name(flow);
         if source.facts.own_address {
-            net.set_label(flow, named.text(".address").stream().bits() as u32);
+            net.set_label(flow, stream_name.text(".address").stream().bits() as u32);
         }
         net.set_aggregate(flow, aggregate);
         net.set_paths(flow, g.paths, via.clone());
@@ -169,12 +169,12 @@ pub(super) fn add_group<'s>(
         if let Some(tunnel) = &g.tunnel {
             net.set_tunnel(flow, around.tunnel(tunnel));
         }
-        if let (Some(settings), Some(link), Some(a)) = (&g.conditioner, access, &g.access) {
+        if let (Some(settings), Some(link), Some(access_line)) = (&g.conditioner, access, &g.access) {
             edges.push(Site {
                 name: format!("{text}{i}.access"),
                 link,
                 reverse: false,
-                rate: a.rate[i as usize % a.rate.len()],
+                rate: access_line.rate[i as usize % access_line.rate.len()],
                 settings,
                 host_of: Some(flow),
             });
@@ -189,7 +189,7 @@ pub(super) fn add_group<'s>(
             connection: connection.is_some(),
             segment: connection.as_ref().map_or(1, Connection::segment_bytes),
             deadline: g.deadline.unwrap_or(DEADLINE),
-            streams: Streams(named),
+            streams: Streams(stream_name),
             group: &shared,
         };
         let app: Box<dyn Application> = match around.hooks.ends {
@@ -205,7 +205,7 @@ pub(super) fn add_group<'s>(
             net.measure(flow, ConvergenceMeter::from_settings(m, i));
         }
     }
-    add_changes(net, g, first..net.next_flow(), around.hooks.ends)
+    add_changes(net, g, first_flow..net.next_flow(), around.hooks.ends)
 }
 
 /// Plan the changes of a group of flows.

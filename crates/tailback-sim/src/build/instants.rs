@@ -18,11 +18,11 @@ pub(super) fn instants(what: &Instants, n: u32, starts: &[Time], rng: &mut Strea
             shuffled,
         } => {
             let mut t = *from;
-            let mut next = || {
+            let mut next_instant = || {
                 t += Duration(rng.exponential(mean_gap.0 as f64) as u64);
                 t
             };
-            let mut all: Vec<Time> = counted_as(4, 0..n).map(|_| next()).collect();
+            let mut all: Vec<Time> = counted_as(4, 0..n).map(|_| next_instant()).collect();
             if *shuffled {
                 for i in counted_as(8, (1..all.len()).rev()) {
                     all.swap(i, rng.below(i as u64 + 1) as usize);

@@ -82,17 +82,17 @@ fn handed_in(
     make: QueueMaker,
     share: Option<MemoryShare>,
 ) -> Result<QueueChoice, Refusal> {
-    let at = |context: BuildContext| PortContext { port, marking, context };
+    let port_context = |context: BuildContext| PortContext { port, marking, context };
     let context = context(d, seed, port);
     match outside_in(&d.queue) {
         Some(own) => {
-            let handed = |s: &Settings, context: &BuildContext| (s == own).then(|| make(at(context.clone())));
+            let handed = |s: &Settings, context: &BuildContext| (s == own).then(|| make(port_context(context.clone())));
             discipline(hooks, &d.queue, context, &handed, share.as_ref())
         }
         // The discipline that the scenario names, whichever it is.
         None => Ok(QueueChoice::Discipline(match share {
-            Some(share) => Box::new(SharingPort::new(make(at(context)), share, false)),
-            None => make(at(context)),
+            Some(share) => Box::new(SharingPort::new(make(port_context(context)), share, false)),
+            None => make(port_context(context)),
         })),
     }
 }

@@ -53,14 +53,20 @@ impl Application for Once {
 /// A network that cannot be built.
 pub fn run(sim: &mut Sim) -> Result<(), Refusal> {
     for i in 0..sim.apps.alone.all.len() {
-        let alone = &sim.apps.alone.all[i];
-        let maker = &sim.apps.transports[alone.kind.transport as usize];
+        let lone_sender = &sim.apps.alone.all[i];
+        let maker = &sim.apps.transports[lone_sender.kind.transport as usize];
         // A random stream of its own, always with the same seed.
         let mut stream = Stream::new(0, "alone");
-        let mut path = || path_of(&alone.kind);
+        let mut path = || path_of(&lone_sender.kind);
         let ends = (maker.make)(&mut path, &mut stream);
         let from_outside = maker.from_outside;
-        let delivered = one(&alone.kind, alone.most, alone.packet + alone.header, ends, from_outside)?;
+        let delivered = one(
+            &lone_sender.kind,
+            lone_sender.most,
+            lone_sender.packet + lone_sender.header,
+            ends,
+            from_outside,
+        )?;
         sim.apps.alone.all[i].delivered = delivered;
     }
     Ok(())
@@ -110,11 +116,11 @@ fn one(kind: &PathKind, bytes: u64, packet: u64, ends: Ends, from_outside: bool)
     let line = (bytes + packet) as f64 * 8.0 / slowest;
     let end = LONGEST.0 * (line + 50.0 * trip) + LONGEST.1;
     let step = Duration::from_seconds((line + 20.0 * trip).max(1e-6));
-    let mut to = Time::ZERO + step;
+    let mut until = Time::ZERO + step;
     // Run in steps, because most of the longest time is not needed.
-    while delivered.borrow().last().is_none_or(|d| d.0 < bytes) && to.seconds() < end {
-        built.sim.run_until(to);
-        to += step;
+    while delivered.borrow().last().is_none_or(|d| d.0 < bytes) && until.seconds() < end {
+        built.sim.run_until(until);
+        until += step;
     }
     drop(built);
     Ok(delivered.take())

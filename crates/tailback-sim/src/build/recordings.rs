@@ -113,7 +113,7 @@ fn of_link(name: &str, reverse: bool, probe: &str, built: &Built) -> Option<Prob
         false => name.to_string(),
     };
     let port = built.port_names.find(&full)?;
-    let what = format!("link.{full}");
+    let series_name = format!("link.{full}");
     let of_every_port = [
         (WAITING_PACKETS, Source::Queue(port)),
         (WAITING_BYTES, Source::QueueBytes(port)),
@@ -121,7 +121,7 @@ fn of_link(name: &str, reverse: bool, probe: &str, built: &Built) -> Option<Prob
         (SOJOURN_PERCENTILES, Source::Sojourn { port, percent: ALL }),
     ];
     if let Some((def, source)) = of_every_port.into_iter().find(|(def, _)| def.name == probe) {
-        return Some((what, def.unit, source));
+        return Some((series_name, def.unit, source));
     }
     let Queue::Explicit(e) = &built.sim.net.ports[port as usize].queue else {
         return None;
@@ -135,7 +135,7 @@ fn of_link(name: &str, reverse: bool, probe: &str, built: &Built) -> Option<Prob
         probe,
         index: if single { 0 } else { ALL },
     };
-    Some((what, probes[i].unit, source))
+    Some((series_name, probes[i].unit, source))
 }
 
 /// A probe of each edge that a name means.
@@ -146,16 +146,16 @@ fn of_edges(name: &str, probe: &str, built: &Built) -> Option<Vec<ProbeSource>> 
         if !is_edge(&port, name) {
             continue;
         }
-        let (what, edge) = (format!("edge.{port}"), i as u32);
+        let (series_name, edge) = (format!("edge.{port}"), i as u32);
         if probe == PASSED_PACKETS.name {
-            series.push((what, PASSED_PACKETS.unit, Source::EdgeSent { edge, index: ALL }));
+            series.push((series_name, PASSED_PACKETS.unit, Source::EdgeSent { edge, index: ALL }));
             continue;
         }
         let probes = e.conditioner.probes();
         let i = probes.iter().position(|p| p.name == probe)?;
         let index = if probes[i].per.is_empty() { 0 } else { ALL };
         let probe = i as u16;
-        series.push((what, probes[i].unit, Source::Edge { edge, probe, index }));
+        series.push((series_name, probes[i].unit, Source::Edge { edge, probe, index }));
     }
     Some(series)
 }
@@ -171,9 +171,9 @@ fn of_flows((group, only): (&str, Option<u32>), reverse: bool, probe: &str, buil
         if built.group_names[f.group as usize] != *group || only.is_some_and(|n| f.index != n) {
             continue;
         }
-        let (what, flow) = (format!("flows.{group}.{}{suffix}", f.index), id as u32);
+        let (series_name, flow) = (format!("flows.{group}.{}{suffix}", f.index), id as u32);
         if probe == GOODPUT.name {
-            series.push((what, GOODPUT.unit, Source::Payload { flow, by: side }));
+            series.push((series_name, GOODPUT.unit, Source::Payload { flow, by: side }));
             continue;
         }
         let ends = match &f.carrier {
@@ -181,14 +181,14 @@ fn of_flows((group, only): (&str, Option<u32>), reverse: bool, probe: &str, buil
             Carrier::Member(_) | Carrier::Closed => return None,
             Carrier::Datagrams { .. } | Carrier::Injected(_) => {
                 let (unit, arrival) = of_datagrams(reverse, probe)?;
-                series.push((what, unit, Source::Arrival { flow, what: arrival }));
+                series.push((series_name, unit, Source::Arrival { flow, what: arrival }));
                 continue;
             }
         };
         let probes = ends[side as usize].probes();
         let i = probes.iter().position(|p| p.name == probe)?;
         let (probe, unit) = (i as u16, probes[i].unit);
-        series.push((what, unit, Source::Endpoint { flow, side, probe }));
+        series.push((series_name, unit, Source::Endpoint { flow, side, probe }));
     }
     Some(series)
 }

@@ -49,7 +49,7 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
     }
     let group = net.group(&s.name);
     for i in counted_as(UNITS, 0..s.clients) {
-        let named = Named::new(seed).text(&text).number(i);
+        let stream_name = Named::new(seed).text(&text).number(i);
         let client = match &s.exit {
             Some(a) => {
                 let host = net.host(&of_clients, i, ".client");
@@ -60,12 +60,12 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
             None => to,
         };
         let server = servers[i as usize % servers.len()];
-        let transport = net.described_transport(connection.clone(), named.text(".transport"));
+        let transport = net.described_transport(connection.clone(), stream_name.text(".transport"));
         let asked_servers = match s.kind.servers {
             ServersAsked::All => &servers,
             ServersAsked::One => &page_servers,
         };
-        net.spread(transport, s.paths, named.text(".paths").stream().bits());
+        net.spread(transport, s.paths, stream_name.text(".paths").stream().bits());
         net.keep_between(transport, pairs(client, server, asked_servers, connection.is_two_way()));
         let context = Context {
             index: i,
@@ -76,11 +76,11 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
             transport,
             two_way: connection.is_two_way(),
             laws: &library.laws,
-            stream: &|quantity| named.text(".").text(quantity).stream(),
+            stream: &|quantity| stream_name.text(".").text(quantity).stream(),
         };
         let app = (s.kind.build)(&s.settings, context);
         let stop = stops.as_ref().map(|t| t[i as usize]).filter(|t| *t < end);
-        let member = net.member(group, i, named);
+        let member = net.member(group, i, stream_name);
         net.feed(member, app, starts[i as usize], stop, true);
         net.keep_to_transport(member, transport);
         net.set_dscp(member, s.dscp);

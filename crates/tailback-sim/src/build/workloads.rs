@@ -21,9 +21,9 @@ pub(super) fn add(net: &mut Network, w: &WorkloadSpec, around: &Around) -> Resul
         );
         Refusal::new(problem, "give transport = \"tcp\"")
     })?;
-    let named = Named::new(around.seed).text("workload.").text(&w.name);
-    let stream = |what: &str| named.text(".").text(what).stream();
-    let transport = net.described_transport(connection, named.text(".transport"));
+    let stream_name = Named::new(around.seed).text("workload.").text(&w.name);
+    let stream = |what: &str| stream_name.text(".").text(what).stream();
+    let transport = net.described_transport(connection, stream_name.text(".transport"));
     net.spread(transport, w.paths, stream("paths").bits());
     let flows = match &w.flows {
         WorkloadFlows::Listed(all) => Flows::Listed(all.clone()),
@@ -48,7 +48,7 @@ pub(super) fn add(net: &mut Network, w: &WorkloadSpec, around: &Around) -> Resul
         streams: ["times", "pairs", "sizes"].map(stream),
     });
     let group = net.group(&w.name);
-    let member = net.member(group, 0, named);
+    let member = net.member(group, 0, stream_name);
     let stop = w.stop.map(|t| Time::ZERO + t).filter(|t| *t < around.end);
     net.feed(member, Box::new(workload), Time::ZERO + w.start, stop, true);
     net.keep_to_transport(member, transport);

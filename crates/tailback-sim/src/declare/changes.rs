@@ -29,12 +29,12 @@ params! {
     pub RATES: Vec<BitRate> = Key::new("rate", Kind::Each(Per::Change, &RATE_OR_OUTAGE), "none",
         "Rates of the link; 0 is an outage. The packet on the line keeps the rate that it was sent with.", "");
     pub DELAYS: Vec<Duration> = Key::new("delay", Kind::Each(Per::Change, &TIME), "none",
-        "One-way propagation delays of the link. No packet overtakes one that is on the way.", "");
+        "One-way propagation delays of the link. No packet overtakes a packet that is on the way.", "");
     pub LOSSES: Vec<f64> = Key::new("loss", Kind::Each(Per::Change, &PROBABILITY), "none",
         "Probabilities of random loss before the queue of the link.", "");
     pub UP: Vec<bool> = Key::new("up", Kind::Each(Per::Change, &Kind::Bool), "none",
-        "Whether the link, in both directions, is up: false is a failure. Routes follow after `route_delay`, at the \
-         top of the scenario, where `paths` is not \"first\".", "");
+        "Whether the link, in both directions, is up: false is a failure. Where `paths` is not \"first\", routes \
+         change after the time `route_delay`, a key at the top of the scenario.", "");
     pub QUEUES = Param::new("queue", Kind::List(&Kind::Model("queue")), "none",
         "Parameters of the link's queue, which keeps its packets and its state. Each value is a table with the `kind` \
          of that queue. Parameters that are not in this table have the values of the link's own table.", "");
@@ -47,8 +47,8 @@ params! {
         "A CSV file that the rate of the link follows, with columns `time_s` and `rate_bps` (or `time_ms`, \
          `rate_kbps`, `rate_mbps`; `time` and `rate` with a unit in each value). A rate of 0 is an outage.", "");
     pub MAHIMAHI: Option<String> = Key::new("mahimahi", Kind::Text, "none",
-        "A file of Mahimahi that the link follows: milliseconds at which 1504 bytes may be delivered, one in each \
-         line.",
+        "A file of Mahimahi that the link follows. Each line is a time in milliseconds at which 1504 bytes may be \
+         delivered.",
         "Netravali et al. 2015");
     pub END: TraceEnd = Key::choice("end", "wrap",
         "What follows the end of a trace: the trace begins again at the time of its last line, and the rate of that \

@@ -15,10 +15,11 @@ pub static LEAF_SPINE: Model = Model {
     name: "leaf-spine",
     family: "topology",
     title: "Leaf and spine",
-    summary: "Switches `leaf1` .. and `spine1` .., each leaf with a link `leafI-spineJ` to each spine, and hosts \
-              `host1` .. with a link of the same name from their leaf: the first `hosts` at `leaf1`, the next at \
-              `leaf2`. `[link.leaf1-spine2]` may override fields of one link. `paths` says whether packets are spread \
-              over the spines.",
+    summary: "Switches `leaf1`, `leaf2` and so on, and `spine1`, `spine2` and so on. Each leaf has a link \
+              `leafI-spineJ` to each spine. The hosts are `host1`, `host2` and so on: the first `hosts` of them are \
+              at `leaf1`, the next at `leaf2`. The link from a leaf to a host has the name of the host. \
+              `[link.leaf1-spine2]` may override fields of one link. `paths` says whether packets are spread over \
+              the spines.",
     source: "Al-Fares, Loukissas and Vahdat 2008; Alizadeh et al. 2010",
     params: leaf_spine::PARAMS,
     probes: &[],
@@ -28,10 +29,11 @@ pub static FAT_TREE: Model = Model {
     name: "fat-tree",
     family: "topology",
     title: "Fat-tree",
-    summary: "Three layers of switches with `k` ports each: `k` pods of k/2 switches `edge1` .. and k/2 switches \
-              `agg1` .., and k*k/4 switches `core1` ..; each edge has k/2 hosts. Switch j of the k/2 `agg` of a pod \
-              has links to the cores (j-1)k/2+1 .. jk/2. Links are `hostN`, `edgeI-aggJ` and `aggI-coreJ`, all of one \
-              rate. `[link.agg1-core1]` may override fields of one link.",
+    summary: "Three layers of switches with `k` ports each. There are `k` pods, each with k/2 switches `edgeI` and k/2 \
+              switches `aggI`, and k*k/4 switches `coreI`, counted from 1 in the whole network. Each edge switch has \
+              k/2 hosts. The j-th of the k/2 switches `aggI` of a pod has links to the core switches from (j-1)k/2+1 \
+              to jk/2. The links are `hostN`, `edgeI-aggJ` and `aggI-coreJ`. They all have one rate. \
+              `[link.agg1-core1]` may override fields of one link.",
     source: "Al-Fares, Loukissas and Vahdat 2008",
     params: fat_tree::PARAMS,
     probes: &[],
@@ -41,8 +43,8 @@ pub static STAR: Model = Model {
     name: "star",
     family: "topology",
     title: "Star",
-    summary: "One switch, `hub`, and hosts `host1` .. with a link of the same name from it. `[link.host1]` may \
-              override fields of one link.",
+    summary: "One switch, `hub`, with a link to each of the hosts `host1`, `host2` and so on. Each link has the \
+              name of its host. `[link.host1]` may override fields of one link.",
     source: "",
     params: star::PARAMS,
     probes: &[],
@@ -50,12 +52,13 @@ pub static STAR: Model = Model {
 
 params! {
     pub HOST_QUEUE = Param::new("host_queue", Kind::Model("queue"), "drr",
-        "The queue of a host before its link. Default: its connections take turns of 1500 bytes, without a limit, as \
-         in Linux with fq. In a FIFO, short flows would wait behind the windows of long flows, which no switch marks.",
+        "The queue of a host before its link. Default: the host serves its connections in turn, 1500 bytes each, \
+         without a limit on the backlog, as Linux does with fq. In a FIFO, short flows would wait behind the windows \
+         of long flows, because no switch marks the packets in this queue.",
         "");
     pub SHARED_BUFFER: Option<Size> = Key::new("shared_buffer", Kind::Size, "none",
-        "Each switch keeps the packets of its ports in one memory of this size, divided by dynamic thresholds, as with \
-         `[switch.NAME]`. Default: each port has its own buffer.", "Choudhury and Hahne 1998");
+        "Each switch keeps the packets of all its ports in one memory of this size, which dynamic thresholds divide, \
+         as with `[switch.NAME]`. Default: each port has its own buffer.", "Choudhury and Hahne 1998");
     pub ALPHA: Vec<f64> = switch::ALPHA;
     pub RATE: BitRate = link::RATE.with_doc("The rate of the links of hosts.");
     pub DELAY: Duration = link::DELAY.with_doc("One-way propagation delay of each link.");

@@ -82,9 +82,10 @@ params! {
     N: u64 = Key::new("n", Kind::Count { min: 1, max: u64::MAX }, "",
         "The impairment applies to one packet in this many.", "");
     PROBABILITY: f64 = Key::new("probability", kinds::PROBABILITY, "",
-        "Probability that this happens to a packet.",
+        "Probability that the impairment applies to a packet.",
         "");
-    PROBABILITY_ALONE: f64 = PROBABILITY.with_doc("Probability that a packet is struck, for each packet on its own.");
+    PROBABILITY_ALONE: f64 = PROBABILITY.with_doc(
+        "Probability that the impairment applies to a packet, independently for each packet.");
     TO_BAD: f64 = Key::new("to_bad", kinds::PROBABILITY, "", "Probability of going from good to bad, per packet.", "");
     TO_GOOD: f64 = Key::new("to_good", kinds::PROBABILITY, "",
         "Probability of going from bad to good, per packet.", "");
@@ -242,7 +243,8 @@ static ROWS: [ImpairmentRow; 9] = [
             name: "black-hole",
             family: "impairment",
             title: "MTU black hole",
-            summary: "Loses packets larger than `mtu` in silence: senders have to find out by themselves.",
+            summary: "Loses packets larger than `mtu` without a message to the sender, which has to find this out \
+                      itself.",
             source: "RFC 2923 section 2.1",
             params: &[MTU.param],
             probes: &[],

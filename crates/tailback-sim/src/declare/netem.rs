@@ -112,13 +112,13 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-const CORRELATION: &str = "How much of the last random number each new one keeps.";
+const CORRELATION: &str = "The weight of the last random number in each new random number.";
 
 params! {
     const PARAMS;
 
     LIMIT: u64 = Key::new("limit", Kind::Count { min: 1, max: 1_000_000_000 }, "1000",
-        "How many packets are held; packets that come beyond this number are lost.", "tc-netem(8)");
+        "How many packets may be held at once. Packets that arrive beyond this number are lost.", "tc-netem(8)");
     DELAY: Duration = Key::new("delay", TIME, "0s", "The mean delay.", "tc-netem(8)");
     JITTER: Duration = Key::new("jitter", Kind::Time { min: 0.0, max: 2.147 }, "0s",
         "How much the delay varies around its mean. With `uniform` this is the largest distance; otherwise it is the \
@@ -126,29 +126,31 @@ params! {
     DELAY_CORRELATION: f64 = Key::new("delay_correlation", kinds::PROBABILITY, "0", CORRELATION, "tc-netem(8)");
     DISTRIBUTION: Distribution = Key::choice("distribution", "uniform", "Which distribution delays have.",
         "tc-netem(8)");
-    LOSS: f64 = Key::new("loss", kinds::PROBABILITY, "0", "How likely a packet is lost.", "tc-netem(8)");
+    LOSS: f64 = Key::new("loss", kinds::PROBABILITY, "0", "The probability that a packet is lost.", "tc-netem(8)");
     LOSS_CORRELATION: f64 = Key::new("loss_correlation", kinds::PROBABILITY, "0", CORRELATION, "tc-netem(8)");
     LOSS_STATE: Vec<f64> = Key::new("loss_state", Kind::List(&kinds::PROBABILITY), "none",
-        "Losses by a Markov chain of four states: p13, p31, p32, p23, p14. The defaults of the last four are 1 - p13, \
-         0, 1 and 0.", "tc-netem(8)");
+        "Losses follow a Markov chain of four states with the probabilities p13, p31, p32, p23 and p14. The defaults \
+         of the last four are 1 - p13, 0, 1 and 0.", "tc-netem(8)");
     LOSS_GEMODEL: Vec<f64> = Key::new("loss_gemodel", Kind::List(&kinds::PROBABILITY), "none",
-        "Losses by the model of Gilbert and Elliott: p, r, 1-h, 1-k. The defaults of the last three are 1 - p, 1 and \
-         0.", "tc-netem(8)");
-    ECN: bool = Key::new("ecn", Kind::Bool, "false", "Mark capable packets in place of losing them.", "tc-netem(8)");
+        "Losses follow the model of Gilbert and Elliott with the probabilities p, r, 1-h and 1-k. The defaults of the \
+         last three are 1 - p, 1 and 0.", "tc-netem(8)");
+    ECN: bool = Key::new("ecn", Kind::Bool, "false",
+        "Mark ECN-capable packets instead of dropping them.", "tc-netem(8)");
     DUPLICATE: f64 = Key::new("duplicate", kinds::PROBABILITY, "0",
-        "How likely a packet is sent twice. All impairments of the link apply to the second packet anew.",
+        "The probability that a packet is sent twice. All impairments of the link apply to the second packet anew.",
         "tc-netem(8)");
     DUPLICATE_CORRELATION: f64 = Key::new("duplicate_correlation", kinds::PROBABILITY, "0", CORRELATION, "tc-netem(8)");
     CORRUPT: f64 = Key::new("corrupt", kinds::PROBABILITY, "0",
-        "How likely a bit is wrong. Such a packet is lost here, not at the destination, where the checksum would find \
-         the error.",
+        "The probability that a packet has a wrong bit. Such a packet is lost here and not at the destination, where \
+         the checksum would find the error.",
         "tc-netem(8)");
     CORRUPT_CORRELATION: f64 = Key::new("corrupt_correlation", kinds::PROBABILITY, "0", CORRELATION, "tc-netem(8)");
     REORDER: f64 = Key::new("reorder", kinds::PROBABILITY, "0",
-        "How likely a packet leaves at once, before all packets that are held.", "tc-netem(8)");
+        "The probability that a packet leaves at once, before all packets that are held.", "tc-netem(8)");
     REORDER_CORRELATION: f64 = Key::new("reorder_correlation", kinds::PROBABILITY, "0", CORRELATION, "tc-netem(8)");
     GAP: Option<u64> = Key::new("gap", Kind::Count { min: 1, max: u32::MAX as u64 }, "none",
-        "One packet in this many may leave at once. Default with `reorder`: 1, any packet.", "tc-netem(8)");
+        "Only one packet in this many may leave at once. Default with `reorder`: 1, which is every packet.",
+        "tc-netem(8)");
     RATE: Option<BitRate> = Key::new("rate", kinds::RATE, "none",
         "Each packet waits until all packets that are held have left, and then takes the time that it needs at this \
          rate.", "tc-netem(8)");

@@ -42,15 +42,15 @@ params! {
          chooses for each flow; the next one for each packet; or a random one for each flowlet. ACKs take the links \
          of the data only with \"first\". A group of flows or sessions may have its own `paths`.", "RFC 2992");
     pub PATH_SEED: Option<u64> = Key::new("path_seed", Kind::Count { min: 0, max: i64::MAX as u64 }, "none",
-        "The seed of the hash of paths. Default: that of the run.", "");
+        "The seed of the hash of paths. Default: the seed of the run.", "");
     pub PATH_SEEDS: PathSeeds = Key::choice("path_seeds", "own",
         "Whether each node has its own seed, or all nodes have the same one. With the same seed, flows that meet at \
-         one layer of switches choose alike at the next.", "");
+         one layer of switches choose alike at the next layer.", "");
     pub FLOWLET_GAP: Duration = Key::new("flowlet_gap", SOME_TIME, "500us",
         "A flow that pauses for longer begins a new flowlet.", "Alizadeh et al., CONGA, SIGCOMM 2014");
     pub ROUTE_DELAY: Duration = Key::new("route_delay", TIME, "0s",
         "The time from the failure or the return of a link until the routes change. Packets that reach a failed link \
-         before that are lost.",
+         before this change are lost.",
         "");
     pub ON_FAILURE: OnFailure = Key::choice("on_failure", "lose",
         "Whether packets that are on the way over a link when it fails are lost, or still arrive.", "");

@@ -41,14 +41,14 @@ pub mod top {
         pub SEED: u64 = Key::new("seed", Kind::Count { min: 0, max: i64::MAX as u64 }, "1",
             "The seed of all random streams.", "");
         pub INTERVAL: Option<Duration> = Key::new("interval", SOME_TIME, "none",
-            "Report each flow by intervals of this length, beside the totals.", "");
+            "Report each flow by intervals of this length, in addition to the totals.", "");
         pub MARKING: Option<bool> = Key::new("marking", Kind::Bool, "none",
             "Whether queues mark ECN-capable packets instead of dropping them. Default: true if a flow or session has \
              ECN on, but false in live runs and gateways. A queue's own `ecn` overrides it.", "RFC 3168");
         pub BDP_RTT: Option<String> = Key::new("bdp_rtt", Kind::Text, "none",
             "The round trip from which values such as \"0.5 bdp\" and \"2 rtt\" are computed: \"largest\" or \"mean\" \
              of the flows that cross the link, or a time such as \"40ms\". Default: the round trip that all these \
-             flows have; if they differ, the value is refused.", "");
+             flows have; if their round trips differ, the value is refused.", "");
         PATHS;
         PATH_SEED;
         PATH_SEEDS;
@@ -73,7 +73,7 @@ pub mod top {
         pub WORKLOADS = Param::new("workload", Kind::Named("workload"), "none",
             "Flows among many hosts, drawn from a distribution of sizes or listed in a file, by name.", "");
         pub END: End = Key::choice("end", "duration",
-            "What ends the run: its duration, or earlier the last session that has nothing more to ask for.", "");
+            "What ends the run: its duration or, if that is earlier, the end of the last session's requests.", "");
         pub PROFILES = Param::new("profile", Kind::Named("profile"), "none",
             "Named sets of tcp values, which flows and other sets choose by `profile`.", "");
         pub CHANGES = Param::new("change", Kind::Named("change"), "none",
@@ -143,7 +143,7 @@ pub mod link {
         pub CONDITIONER = Param::new("conditioner", Kind::Model("conditioner"), "none",
             "What marks, shapes or polices packets before the queue, at an edge router. Default: nothing.", "");
         pub IMPAIR = Param::new("impair", Kind::List(&Kind::Model("impairment")), "none",
-            "What happens to packets before the queue, in this order.", "");
+            "Impairments of packets before the queue, in this order.", "");
         pub RATE_CHANGES = Param::new("rate_changes", Kind::List(&Kind::Model("rate-change")), "none",
             "Changes of the rate during the run.", "");
         pub REVERSE_RATE: Option<BitRate> = Key::new("reverse_rate", kinds::RATE, "none",
@@ -155,7 +155,7 @@ pub mod link {
         pub REVERSE_CONDITIONER = Param::new("reverse_conditioner", Kind::Model("conditioner"), "none",
             "The conditioner of the other direction. Default: none.", "");
         pub REVERSE_IMPAIR = Param::new("reverse_impair", Kind::List(&Kind::Model("impairment")), "none",
-            "What happens to packets in the other direction. Default: nothing.", "");
+            "Impairments of packets in the other direction. Default: none.", "");
         pub REVERSE_RATE_CHANGES = Param::new("reverse_rate_changes", Kind::List(&Kind::Model("rate-change")), "none",
             "Changes of the rate in the other direction. Default: none.", "");
         pub HOPS: u32 = Key::new("hops", Kind::Count { min: 1, max: 10_000 }, "", "How many links in a row.", "");
@@ -191,9 +191,9 @@ pub static SWITCH: Model = Model {
     family: "table",
     title: "A switch with one memory",
     summary: "The ports of the node of this name (all directions of links that leave it) keep their packets in one \
-              memory. Dynamic thresholds divide this memory: a queue refuses a packet while it holds `alpha` times \
-              the free memory. A discipline without a `buffer` of its own has no other limit there, unless its rule \
-              needs one.",
+              memory. Dynamic thresholds divide this memory: a queue refuses a packet while it holds `alpha` times the \
+              free memory. A discipline without a `buffer` of its own has no other limit, unless its algorithm needs \
+              one.",
     source: "Choudhury and Hahne 1998",
     params: switch::PARAMS,
     probes: &[],
@@ -325,31 +325,31 @@ pub mod flows {
         pub TO: Option<String> = Key::new("to", Kind::Text, "none",
             "The node the data goes to. Default: where the topology or the only link ends.", "");
         pub WEIGHT: Vec<f64> = Key::new("weight", Kind::Each(Per::Flow, &kinds::WEIGHT), "1",
-            "The flow's share where a queue shares the line by weight: twice the weight, twice the rate. Other queues \
-             do not look at it.", "");
+            "The flow's weight in queues that share the line by weight. Twice the weight gives twice the rate. Other \
+             queues ignore it.", "");
         pub RTT: Vec<Duration> = Key::new("rtt", Kind::Each(Per::Flow, &TIME), "none",
-            "The round trip with empty queues and without transmission times; sets the access delay.", "");
+            "The round trip with empty queues and without transmission times. It sets the access delay.", "");
         PATHS;
         VIA;
         pub ACCESS_RATE: Vec<BitRate> = Key::new("access_rate", Kind::Each(Per::Flow, &kinds::RATE), "none",
             "Each flow has its own source host behind a link of this rate. Default: there is no such link, or, if a \
              delay is given, a link that only delays.", "");
         pub ACCESS_DELAY: Vec<Duration> = Key::new("access_delay", Kind::Each(Per::Flow, &TIME), "none",
-            "One-way delay of that link.", "");
+            "One-way delay of the access link.", "");
         pub EXIT_RATE: Vec<BitRate> = Key::new("exit_rate", Kind::Each(Per::Flow, &kinds::RATE), "none",
             "Each flow has its own destination host behind a link of this rate.", "");
         pub EXIT_DELAY: Vec<Duration> = Key::new("exit_delay", Kind::Each(Per::Flow, &TIME), "none",
-            "One-way delay of that link.", "");
+            "One-way delay of the exit link.", "");
         pub SEND_DELAY: Option<Duration> = Key::new("send_delay", TIME, "none",
-            "Each packet leaves its source after a wait drawn uniformly from 0 to this, in order, which breaks phase \
-             effects. With 0s there is no wait.", "");
+            "Each packet waits at its source for a time drawn uniformly from 0 to this. Packets leave in order. The \
+             waits break phase effects. With 0s there is no wait.", "");
         pub ACCESS_IMPAIR = Param::new("access_impair", Kind::List(&Kind::Model("impairment")), "none",
-            "What happens to data on the access link.", "");
+            "Impairments of data on the access link.", "");
         pub EXIT_IMPAIR = Param::new("exit_impair", Kind::List(&Kind::Model("impairment")), "none",
-            "What happens to data on the exit link.", "");
+            "Impairments of data on the exit link.", "");
         pub CONDITIONER = Param::new("conditioner", Kind::Model("conditioner"), "none",
             "What marks, shapes or polices each flow in its source host, before the access link. If the flow has no \
-             access link, it gets one that takes no time.", "");
+             access link, it gets a link that takes no time.", "");
         pub SOURCE_EDGE: Option<String> = Key::new("source_edge", Kind::Text, "none",
             "The edge at which the flows enter, for conditioners and queues that work by aggregate. Default: `from`.",
             "");
@@ -360,7 +360,7 @@ pub mod flows {
         pub TRAFFIC = Param::new("traffic", Kind::Model("traffic"), "bulk",
             "What the application sends, and when.", "");
         pub PACKET_SIZE: Option<u32> = Key::new("packet_size", Kind::Bytes { min: 1, max: 65_535 }, "none",
-            "Size of each datagram: short for sizes = { kind = \"fixed\", bytes = ... }.", "");
+            "Size of each datagram; a short form of sizes = { kind = \"fixed\", bytes = ... }.", "");
         pub SIZES = Param::new("sizes", Kind::Model("sizes"), "fixed",
             "Where the sizes of datagrams, or of writes to tcp, come from.", "");
         pub METER = Param::new("meter", Kind::Model("meter"), "none",
@@ -369,8 +369,8 @@ pub mod flows {
             "Measure the quality of delivery: the table of datagrams has runs of losses, jitter, and the datagrams \
              whose delay is longer than this. Default: 150ms for voice and video, otherwise no such measure.", "");
         pub PLAYOUT = Param::new("playout", Kind::Model("playout"), "none",
-            "Measure what is heard or seen: the table of playout has what is missing when it is to be played, the \
-             rating of a call, and the freezes of video.", "");
+            "Measure what is heard or seen: the table of playout has the datagrams or frames that are lost or too \
+             late at their playout time, the rating of a call, and the freezes of video.", "");
         pub DSCP: Dscp = Key::new("dscp", Kind::CodePoint, "CS0",
             "The DiffServ code point of the packets that the ends send, in both directions: data, ACKs, answers. \
              Conditioners may change it on the way.", "RFC 2474, RFC 4594");
@@ -391,11 +391,11 @@ pub static SESSIONS: Model = Model {
     name: "sessions",
     family: "table",
     title: "Sessions",
-    summary: "Clients that talk to servers over connections opened while the run goes on. `kind` says how; the \
-              parameters of the kind stand in the same table. Data go from the servers at `from` to the clients at \
-              `to`. Each client has one row in the results, whatever number of connections it opens, and each \
-              transfer has one in the table of transfers. A table named after a transport, such as \
-              `tcp = { variant = \"reno\" }`, chooses that transport.",
+    summary: "Clients that talk to servers over connections opened while the run goes on. `kind` chooses how; the \
+              parameters of the kind are in the same table. Data go from the servers at `from` to the clients at `to`. \
+              Each client has one row in the results, whatever number of connections it opens, and each transfer has \
+              one in the table of transfers. A table named after a transport, such as `tcp = { variant = \"reno\" }`, \
+              chooses that transport.",
     source: "",
     params: sessions::PARAMS,
     probes: &[],
@@ -411,16 +411,17 @@ pub mod sessions {
 
         pub CLIENTS: u32 = Key::new("clients", Kind::Count { min: 1, max: MOST_FLOWS }, "1", "How many clients.", "");
         pub SERVERS: Option<u32> = Key::new("servers", Kind::Count { min: 1, max: MOST_FLOWS }, "none",
-            "How many servers there are. The clients take them in turn, or, with incast, each client asks all of \
-             them. Default: one for each client.", "");
+            "How many servers there are. The clients take the servers in turn or, with incast, each client asks all \
+             servers. Default: one for each client.", "");
         pub FROM: Option<String> = flows::FROM.with_doc(
             "The node of the servers. Default: where the topology or the only link begins.");
         pub TO: Option<String> = flows::TO.with_doc(
             "The node of the clients. Default: where the topology or the only link ends.");
         pub WEIGHT: Vec<f64> = flows::WEIGHT.with_doc(
-            "The client's share where a queue shares the line by weight. Other queues do not look at it.");
+            "The client's weight in queues that share the line by weight. Other queues ignore it.");
         pub RTT: Vec<Duration> = flows::RTT.with_doc(
-            "The round trip with empty queues and without transmission times; sets the delay of the clients' links.");
+            "The round trip with empty queues and without transmission times. It sets the delay of the clients' \
+             links.");
         pub ACCESS_RATE: Vec<BitRate> = flows::ACCESS_RATE.with_doc(
             "Each server has its own host behind a link of this rate.");
         PATHS;
@@ -467,15 +468,15 @@ pub mod record {
 
         pub LINK: Option<String> = Key::new("link", Kind::Text, "none", "The link, `NAME` or `NAME.reverse`.", "");
         pub FLOWS: Option<String> = Key::new("flows", Kind::Text, "none",
-            "The group of flows, `NAME`, or one of its flows, `NAME.0`. With `.reverse` after the name: what the \
-             destinations send back.", "");
+            "The group of flows, `NAME`, or one of its flows, `NAME.0`. With `.reverse` after the name, the packets \
+             that the destinations send back.", "");
         pub EDGE: Option<String> = Key::new("edge", Kind::Text, "none",
             "The conditioner of a link, `NAME` or `NAME.reverse`, or of the hosts of a group, `flows.NAME`.", "");
         pub PROBES: Vec<String> = Key::new("probes", Kind::List(&Kind::Text), "",
             "The names of the quantities, such as `queue` or `cwnd`. A sample has the first 4,096 values of a \
              quantity. Of further values, as with a million queues, it has only those that are not 0.", "");
         pub EVERY: Option<Duration> = Key::new("every", SOME_TIME, "none",
-            "A row each time this much time has passed.", "");
+            "The time between two rows.", "");
         pub ON_CHANGE: bool = Key::new("on_change", Kind::Bool, "false",
             "A row whenever the value changes. A quantity that each packet has, such as the `delay` of datagrams, has \
              a row for each packet.", "");

@@ -54,14 +54,14 @@ params! {
     pub SIZES = Param::new("sizes", Kind::Model("transfer-size"), "none",
         "How many bytes a flow has: a law, such as \"web-search\".", "");
     pub SIZES_FILE: Option<String> = Key::new("sizes_file", Kind::Text, "none",
-        "A file of sizes and shares, in place of `sizes`: each line has a size in bytes and the share of flows that \
+        "A file of sizes and shares, which replaces `sizes`. Each line has a size in bytes and the share of flows that \
          are at most as large, as a fraction or in per cent, in ascending order.", "");
     pub LIST: Option<String> = Key::new("list", Kind::Text, "none",
-        "A file of flows, in place of all that is drawn: each line has source, destination, bytes, and seconds from \
+        "A file of flows, which replaces all that is drawn. Each line has source, destination, bytes, and seconds from \
          the beginning. Hosts are named, or numbered from 0.", "");
     pub DIGEST: Option<String> = Key::new("digest", Kind::Text, "none",
-        "Digest of the contents of that file. It is written when a scenario is stored. A file that has changed since \
-         then is refused.", "");
+        "Digest of the contents of the file in `sizes_file` or `list`. It is written when a scenario is stored. A file \
+         that has changed since then is refused.", "");
     pub LOAD: Option<f64> = Key::new("load", Kind::Real { min: 1e-6, max: 100.0 }, "none",
         "The load: the rate at which payload arrives, as a share of the rates of all hosts' links, or of the links \
          that `load_of` names.", "");
@@ -75,16 +75,18 @@ params! {
     pub SHAPE: f64 = Key::new("shape", Kind::Real { min: 0.0, max: 10.0 }, "2",
         "For log-normal times: the standard deviation of the logarithm.", "");
     pub PATTERN: Pattern = Key::choice("pattern", "all-to-all",
-        "Which hosts send to which: two hosts are drawn for each flow; each host sends to one other, so that each \
-         receives from one; each host sends to one other that is drawn; or `fan_in` hosts send to one host at once.",
+        "Which hosts send to which: two hosts are drawn for each flow (all-to-all); each host sends to one other host, \
+         so that each host receives from one host (permutation); each host sends to one other host that is drawn \
+         (pairs); or `fan_in` hosts send to one host at once (incast).",
         "");
     pub FAN_IN: u32 = Key::new("fan_in", Kind::Count { min: 1, max: 100_000 }, "16",
         "With pattern incast: how many hosts send at one instant.", "");
     pub MOST: Option<u64> = Key::new("flows", Kind::Count { min: 1, max: 1 << 32 }, "none",
-        "The largest number of flows. Default: as many as come until `stop`.", "");
+        "The largest number of flows. Default: as many as arrive until `stop`.", "");
     pub CONNECTION: Connections = Key::choice("connection", "new",
-        "Whether each flow opens a new connection, or takes one that an earlier flow between the same hosts has left \
-         idle. Then it begins with the window of that connection and without a handshake.", "");
+        "Whether each flow opens a new connection, or takes a connection that an earlier flow between the same hosts \
+         has left idle. In the second case the flow begins with the window of that connection and without a handshake.",
+        "");
     pub TRANSPORT = Param {
         default: "tcp",
         doc: "The protocol of the connections.",
@@ -92,7 +94,7 @@ params! {
     };
     PATHS;
     DSCP;
-    pub START: Duration = Key::new("start", TIME, "0s", "When it starts.", "");
+    pub START: Duration = Key::new("start", TIME, "0s", "When the workload starts.", "");
     pub STOP: Option<Duration> = Key::new("stop", SOME_TIME, "none",
         "When no more flows arrive. Default: at the end of the run.", "");
 }

@@ -147,23 +147,23 @@ fn not_here(settings: &Settings, _context: BuildContext) -> Result<Box<dyn Queue
 /// # Errors
 /// The scenario names a class, and it was not handed over.
 pub fn handed_for(link: &LinkSpec, reverse: bool, handed: impl Fn(&str) -> bool) -> Result<Option<String>, Refusal> {
-    let own = link.port_name(reverse);
-    if handed(&own) {
-        return Ok(Some(own));
+    let port_name = link.port_name(reverse);
+    if handed(&port_name) {
+        return Ok(Some(port_name));
     }
     let queue = if reverse {
         &link.reverse.queue
     } else {
         &link.forward.queue
     };
-    let Some(class) = outside_in(queue).map(|own| own.text("class")) else {
+    let Some(class) = outside_in(queue).map(|port_name| port_name.text("class")) else {
         return Ok(None);
     };
-    let forward_class = outside_in(&link.forward.queue).map(|own| own.text("class"));
+    let forward_class = outside_in(&link.forward.queue).map(|port_name| port_name.text("class"));
     let shared = reverse && forward_class == Some(class);
     match shared && handed(&link.name) {
         true => Ok(Some(link.name.clone())),
-        false => Err(missing(&own, class)),
+        false => Err(missing(&port_name, class)),
     }
 }
 

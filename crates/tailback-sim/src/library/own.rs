@@ -51,11 +51,14 @@ pub fn installed() -> Option<&'static Installed> {
 /// # Errors
 /// A row whose name is taken, a second crate, or a standard library that is already in use.
 pub fn install(of: OwnCrate, rows: fn(&mut Library)) -> Result<(), Refusal> {
-    if let Some(first) = INSTALLED.get() {
-        return match (first.of.name, first.of.source) == (of.name, of.source) {
+    if let Some(installed) = INSTALLED.get() {
+        return match (installed.of.name, installed.of.source) == (of.name, of.source) {
             true => Ok(()),
             false => Err(Refusal::new(
-                format!("{} cannot add its rows: {} has added its own", of.name, first.of.name),
+                format!(
+                    "{} cannot add its rows: {} has added its own",
+                    of.name, installed.of.name
+                ),
                 "put all rows in one crate",
             )),
         };
@@ -87,10 +90,10 @@ pub fn install(of: OwnCrate, rows: fn(&mut Library)) -> Result<(), Refusal> {
 
 /// Whether every row has a name that its family did not have.
 fn all_new(library: &Library, added: &[(&'static str, &'static Model)], of: OwnCrate) -> Result<(), Refusal> {
-    let mut seen = BTreeSet::new();
+    let mut names_seen = BTreeSet::new();
     for (family, model) in added {
         let same_name = library.catalogue.meant(family, model.name);
-        if !same_name.iter().any(|m| std::ptr::eq(*m, *model)) || !seen.insert((family, model.name)) {
+        if !same_name.iter().any(|m| std::ptr::eq(*m, *model)) || !names_seen.insert((family, model.name)) {
             return Err(Refusal::new(
                 format!(
                     "the crate {} adds a {family} \"{}\", and there is one",

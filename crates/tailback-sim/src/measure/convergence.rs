@@ -122,12 +122,12 @@ impl ConvergenceMeter {
     pub fn from_settings(s: &Settings, i: u32) -> ConvergenceMeter {
         let band = s.get(&WITHIN);
         let per_ns = s.turn(&RATE, i).bits_per_second() / 8e9;
-        let most = match s.get(&SIDES) {
+        let upper_bound = match s.get(&SIDES) {
             Sides::Both => per_ns * (1.0 + band),
             Sides::Below => f64::INFINITY,
         };
         let from_first = s.get(&FROM) == Origin::First;
-        ConvergenceMeter::new(per_ns * (1.0 - band), most, from_first, s.get(&WINDOW))
+        ConvergenceMeter::new(per_ns * (1.0 - band), upper_bound, from_first, s.get(&WINDOW))
     }
 
     fn new(least: f64, most: f64, from_first: bool, window: Duration) -> ConvergenceMeter {
@@ -272,12 +272,12 @@ mod tests {
     #[test]
     fn even_gaps_settle_at_once_or_after_nine_gaps() {
         let times = || (0..1000).map(|i| 7_000 + i * GAP);
-        let got = run(&mut meter(false, true, 20), times(), 7_000 + 999 * GAP);
-        assert_eq!(got, [0.0, 9.0, 0.0]);
+        let settled_gaps = run(&mut meter(false, true, 20), times(), 7_000 + 999 * GAP);
+        assert_eq!(settled_gaps, [0.0, 9.0, 0.0]);
         // R is also above the band: just after the k-th of all packets, at k - 1 gaps, R is k/(k-1). R falls into the
         // band at k/1.1 gaps, and is above it again after the next packet while (k+1)/1.1 > k.
-        let got = run(&mut meter(true, true, 20), times(), 7_000 + 999 * GAP);
-        assert!((got[0] - 10.0 / 1.1).abs() < 1e-5, "{got:?}");
+        let settled_gaps = run(&mut meter(true, true, 20), times(), 7_000 + 999 * GAP);
+        assert!((settled_gaps[0] - 10.0 / 1.1).abs() < 1e-5, "{settled_gaps:?}");
     }
 
     /// A gap of three in the middle, in every variant.
@@ -286,23 +286,23 @@ mod tests {
         // After 100 packets on time there are 30 gaps of silence, and then even gaps again. R does not catch up and
         // stays below the band.
         let times = || (0..100).map(|i| i * GAP).chain((130..1000).map(|i| i * GAP));
-        let got = run(&mut meter(false, true, 20), times(), 1000 * GAP);
+        let settled_gaps = run(&mut meter(false, true, 20), times(), 1000 * GAP);
         // When k packets have been delivered at k + 29 gaps, R just before the next packet is k/(k + 30). This is at
         // least 0.9 from k = 270 on, at 299 gaps.
-        assert!((got[0] - 299.0).abs() <= 1.0, "{got:?}");
+        assert!((settled_gaps[0] - 299.0).abs() <= 1.0, "{settled_gaps:?}");
         // The window no longer contains the silence 20 gaps after it, minus the two packets that may be missing.
-        assert!((got[2] - 147.0).abs() <= 1.0, "{got:?}");
+        assert!((settled_gaps[2] - 147.0).abs() <= 1.0, "{settled_gaps:?}");
     }
 
     #[test]
     fn the_interval_may_end_outside_or_see_nothing() {
-        let mut m = meter(false, false, 20);
-        let got = run(&mut m, (0..10).map(|i| i * GAP), 100 * GAP);
-        assert_eq!(got, [100.0; 3]);
-        m.restart(Time(100 * GAP));
-        assert_eq!(run(&mut m, std::iter::empty(), 150 * GAP), [50.0; 3]);
-        let mut m = meter(true, true, 20);
-        assert_eq!(run(&mut m, std::iter::empty(), 50 * GAP), [50.0; 3]);
+        let mut convergence = meter(false, false, 20);
+        let settled_gaps = run(&mut convergence, (0..10).map(|i| i * GAP), 100 * GAP);
+        assert_eq!(settled_gaps, [100.0; 3]);
+        convergence.restart(Time(100 * GAP));
+        assert_eq!(run(&mut convergence, std::iter::empty(), 150 * GAP), [50.0; 3]);
+        let mut second_meter = meter(true, true, 20);
+        assert_eq!(run(&mut second_meter, std::iter::empty(), 50 * GAP), [50.0; 3]);
     }
 
     /// Compared with the definition, evaluated at many instants, including those of every jump.
@@ -310,8 +310,8 @@ mod tests {
     fn the_last_instant_outside_is_that_of_the_definition() {
         let mut rng = tailback_base::Stream::new(1, "settling");
         for case in 0..200 {
-            let (both, from_first) = (case % 2 == 0, case % 4 < 2);
-            let mut m = meter(both, from_first, 25);
+            let (both_sides, from_first) = (case % 2 == 0, case % 4 < 2);
+            let mut meter = meter(both_sides, from_first, 25);
             let (mut t, mut times) = (0.0, vec![]);
             while t < 300.0 * GAP as f64 {
                 t += rng.exponential(GAP as f64);
@@ -320,12 +320,12 @@ mod tests {
             times.pop();
             let end = 300 * GAP;
             for t in &times {
-                m.deliver(Time(*t), 1000);
+                meter.deliver(Time(*t), 1000);
             }
-            let got = by_rule(m.close(Time(end)));
+            let by_rule_s = by_rule(meter.close(Time(end)));
             let origin = if from_first { times[0] } else { 0 };
             let (window, step) = (25 * GAP, GAP / 50);
-            let mut last = [origin; 3];
+            let mut last_ns = [origin; 3];
             // On a grid, and around every instant at which R jumps.
             let mut instants: Vec<u64> = (0..).map(|i| origin + 1 + i * step).take_while(|t| *t < end).collect();
             for t in &times {
@@ -337,7 +337,7 @@ mod tests {
                 let n = times.iter().filter(|t| **t <= at).count() as u64;
                 let in_window = times.iter().filter(|t| **t <= at && **t + window > at).count() as u64;
                 let elapsed = at - origin;
-                for (v, (n, over)) in [
+                for (variant, (n, is_over)) in [
                     (n, elapsed),
                     (n.saturating_sub(1), elapsed),
                     (in_window, elapsed.min(window)),
@@ -345,19 +345,19 @@ mod tests {
                 .into_iter()
                 .enumerate()
                 {
-                    let r = n as f64 * GAP as f64 / over as f64;
-                    if r < 0.9 || (both && r > 1.1) {
-                        last[v] = at;
+                    let r = n as f64 * GAP as f64 / is_over as f64;
+                    if r < 0.9 || (both_sides && r > 1.1) {
+                        last_ns[variant] = at;
                     }
                 }
             }
             for v in 0..3 {
-                let want = (last[v] - origin) as f64 * 1e-9;
-                let off = got[v] - want;
+                let want = (last_ns[v] - origin) as f64 * 1e-9;
+                let off = by_rule_s[v] - want;
                 assert!(
                     off >= -1e-9 && off < 1.1 * step as f64 * 1e-9,
                     "case {case}, {v}: {} {want}",
-                    got[v]
+                    by_rule_s[v]
                 );
             }
         }

@@ -109,16 +109,16 @@ mod tests {
     #[test]
     fn freezes_are_runs_of_frames_that_were_not_shown() {
         let mut s = FrameStats::default();
-        let whole = |made| CompleteFrame {
+        let complete_frame = |made_ns| CompleteFrame {
             number: 0,
-            made: Time(made),
+            made: Time(made_ns),
             bytes: 1000,
             needs_previous: false,
         };
         s.judge((Time::ZERO, Time(5)), 1000, Fate::Failed);
         s.restart(Time(5));
         s.judge((Time(4), Time(5)), 1000, Fate::Failed);
-        s.whole(whole(4), Time(11));
+        s.whole(complete_frame(4), Time(11));
         let fates = [
             Fate::Shown,
             Fate::Failed,
@@ -131,7 +131,7 @@ mod tests {
         for fate in fates {
             s.judge((Time(5), Time(9)), 1000, fate);
         }
-        s.whole(whole(5), Time(12));
+        s.whole(complete_frame(5), Time(12));
         assert_eq!((s.frames, s.bytes, s.not_shown()), (7, 7000, 4));
         assert_eq!((s.failed, s.skipped, s.chained), (2, 1, 1));
         assert_eq!((s.freezes, s.longest, s.delay.count()), (2, 3, 1));

@@ -133,10 +133,10 @@ impl Histogram {
 
     /// Add all counts of `other`.
     pub fn merge(&mut self, other: &Histogram) {
-        for (i, &c) in other.bins.iter().enumerate().filter(|(_, c)| **c > 0) {
+        for (i, &count) in other.bins.iter().enumerate().filter(|(_, count)| **count > 0) {
             let bin = other.first + i as u32;
             let stored = self.room(bin);
-            let (sum, wraps) = stored.overflowing_add(c);
+            let (sum, wraps) = stored.overflowing_add(count);
             *stored = sum;
             if wraps {
                 self.wrap(bin);
@@ -189,15 +189,15 @@ impl Histogram {
             return f64::NAN;
         }
         let rank = q * self.count as f64;
-        let mut below = 0.0;
+        let mut counted_below = 0.0;
         for i in 0..self.bins.len() {
             let c = self.in_bin(i);
-            if c > 0.0 && below + c >= rank {
+            if c > 0.0 && counted_below + c >= rank {
                 let bin = self.first + i as u32;
-                let ns = edge(bin) + (edge(bin + 1) - edge(bin)) * ((rank - below) / c);
+                let ns = edge(bin) + (edge(bin + 1) - edge(bin)) * ((rank - counted_below) / c);
                 return ns.min(self.max_ns as f64) * 1e-9;
             }
-            below += c;
+            counted_below += c;
         }
         self.max()
     }
@@ -252,15 +252,18 @@ mod tests {
     #[test]
     fn what_is_merged_is_counted_as_if_at_once() {
         let times = |from: u64| (from..from + 1000).map(|i| Duration(i * i * 77));
-        let (mut a, mut b, mut whole) = (Histogram::default(), Histogram::default(), Histogram::default());
+        let (mut a, mut b, mut merged) = (Histogram::default(), Histogram::default(), Histogram::default());
         times(5000).for_each(|d| a.add(d));
         times(10).for_each(|d| b.add(d));
-        times(5000).chain(times(10)).for_each(|d| whole.add(d));
+        times(5000).chain(times(10)).for_each(|d| merged.add(d));
         a.merge(&b);
         a.merge(&Histogram::default());
-        assert_eq!((a.count, a.sum_ns, a.max_ns), (whole.count, whole.sum_ns, whole.max_ns));
+        assert_eq!(
+            (a.count, a.sum_ns, a.max_ns),
+            (merged.count, merged.sum_ns, merged.max_ns)
+        );
         for q in [0.0, 0.01, 0.3, 0.5, 0.7, 1.0] {
-            assert_eq!(a.quantile(q), whole.quantile(q));
+            assert_eq!(a.quantile(q), merged.quantile(q));
         }
     }
 
@@ -300,12 +303,12 @@ mod tests {
 
     #[test]
     fn bins_follow_each_other_without_gap() {
-        let mut last = 0;
+        let mut last_bin = 0;
         for ns in 0..200_000 {
             let b = bin_of(ns);
-            assert!(b == last || b == last + 1, "{ns}");
+            assert!(b == last_bin || b == last_bin + 1, "{ns}");
             assert!(edge(b) <= ns as f64 && (ns as f64) < edge(b + 1));
-            last = b;
+            last_bin = b;
         }
     }
 }

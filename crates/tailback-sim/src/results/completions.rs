@@ -184,20 +184,20 @@ pub(super) fn called() -> Vec<Called> {
 }
 
 pub(super) fn read(reading: &Reading) -> Table {
-    let after = |asked: Time| move |t: Time| (t - asked).seconds();
+    let seconds_after = |asked: Time| move |t: Time| (t - asked).seconds();
     let transfers = reading.transfers().map(|(member, t)| Asked {
         group: member.group,
         what: "transfers",
         bytes: t.bytes,
-        completion: t.done.map(after(t.asked)),
-        acked: t.acked.map(after(t.asked)),
+        completion: t.done.map(seconds_after(t.asked)),
+        acked: t.acked.map(seconds_after(t.asked)),
         least: t.least.seconds(),
     });
     let pages = reading.pages().map(|(member, p)| Asked {
         group: member.group,
         what: "pages",
         bytes: p.bytes,
-        completion: p.done.map(after(p.asked)),
+        completion: p.done.map(seconds_after(p.asked)),
         acked: None,
         least: 0.0,
     });

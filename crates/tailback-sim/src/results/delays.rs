@@ -82,9 +82,9 @@ pub(super) fn read(reading: &Reading) -> Table {
         }
     }
     for (i, group) in of_groups(reading).into_iter().enumerate() {
-        let what: Arc<str> = format!("flows.{}", reading.group(i as u32)).into();
-        histograms.push((what.clone(), "delay", group.delay));
-        histograms.push((what, "round_trip", group.round_trip));
+        let group_name: Arc<str> = format!("flows.{}", reading.group(i as u32)).into();
+        histograms.push((group_name.clone(), "delay", group.delay));
+        histograms.push((group_name, "round_trip", group.round_trip));
     }
     let rows = histograms.iter().flat_map(|(what, quantity, times)| {
         times.filled().map(|(from_s, to_s, packets)| DelayBin {

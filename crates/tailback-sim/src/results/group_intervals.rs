@@ -80,11 +80,11 @@ pub(super) fn called() -> Vec<Called> {
 pub(super) fn read(reading: &Reading) -> Table {
     let mut rows = Vec::new();
     for pair in reading.sim.watch.intervals.windows(2) {
-        let ((from, before), (to, after)) = (&pair[0], &pair[1]);
+        let ((from, begin_snapshots), (to, end_snapshots)) = (&pair[0], &pair[1]);
         let mut sums = vec![Snapshot::default(); reading.groups()];
         for (i, f) in reading.declared() {
             done(32);
-            sums[f.group as usize].add(&after[i].since(&before[i]));
+            sums[f.group as usize].add(&end_snapshots[i].since(&begin_snapshots[i]));
         }
         rows.extend(sums.into_iter().zip(0..).map(|(counted, group)| GroupIntervalRow {
             group: reading.group(group),

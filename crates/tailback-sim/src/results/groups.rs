@@ -138,9 +138,9 @@ static COLUMNS: &[Column] = &[
 impl GroupRow {
     /// Add a flow with its counts in the measured time.
     fn add(&mut self, f: &Flow, counted: &Snapshot, seconds: f64) {
-        let (goodput, whole) = (goodput(counted, seconds), wire_ratio(counted));
+        let (goodput, ratio) = (goodput(counted, seconds), wire_ratio(counted));
         self.goodput.push(goodput);
-        self.wire.push(goodput * whole);
+        self.wire.push(goodput * ratio);
         let delay = &f.stats.forward.delay;
         // Flows without samples are skipped: their mean is NaN, and NaN times 0 is NaN.
         if delay.count() > 0 {
@@ -154,7 +154,7 @@ impl GroupRow {
         self.connections += f.closed().map_or(0, |c| c.connections);
         if let Some(bursts) = &f.stats.bursts {
             self.bursts.merge(bursts);
-            let active = bursts.active_bps() * whole;
+            let active = bursts.active_bps() * ratio;
             if active.is_finite() {
                 self.active.push(active);
             }

@@ -136,14 +136,14 @@ pub(super) fn called() -> Vec<Called> {
 
 pub(super) fn read(reading: &Reading) -> Table {
     let rows = reading.sim.watch.intervals.windows(2).flat_map(|pair| {
-        let ((from, before), (to, after)) = (&pair[0], &pair[1]);
+        let ((from, begin_snapshots), (to, end_snapshots)) = (&pair[0], &pair[1]);
         reading.declared().filter_map(move |(i, f)| {
             Some(IntervalRow {
                 id: reading.id(i),
                 group: reading.group(f.group),
                 from: *from,
                 to: *to,
-                counted: after.get(i)?.since(before.get(i)?),
+                counted: end_snapshots.get(i)?.since(begin_snapshots.get(i)?),
             })
         })
     });

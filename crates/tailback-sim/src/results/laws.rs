@@ -102,9 +102,9 @@ fn shares(t: &Table, column: &str) -> Result<(), String> {
 
 fn intervals(parts: &Table, whole: &Table, (key, rate): (&str, &str), (from, to): (f64, f64)) -> Result<(), String> {
     let (starts, ends) = (reals(parts, "from_s"), reals(parts, "to_s"));
-    let first = starts.iter().copied().fold(f64::INFINITY, f64::min);
+    let first_start = starts.iter().copied().fold(f64::INFINITY, f64::min);
     let last = ends.iter().copied().fold(0.0, f64::max);
-    if starts.is_empty() || (first - from).abs() > 1e-9 || (last - to).abs() > 1e-9 {
+    if starts.is_empty() || (first_start - from).abs() > 1e-9 || (last - to).abs() > 1e-9 {
         return Ok(());
     }
     let bits: Vec<f64> = reals(parts, rate)
@@ -178,17 +178,17 @@ fn offered(g: &GroupSpec, flows: &Table, spec: &Spec, library: &Library) -> Resu
         .into_iter()
         .enumerate()
         .filter(|(_, name)| **name == *g.name);
-    let (starts, sent) = (reals(flows, "start_s"), reals(flows, "sent_packets"));
+    let (starts, sent_packets) = (reals(flows, "start_s"), reals(flows, "sent_packets"));
     for (i, (row, _)) in rows.enumerate() {
         let rate = g.traffic.turn(&paced::RATE, i as u32).bits_per_second();
         let expected = rate * (spec.duration.seconds() - starts[row]) / (8.0 * sizes.mean());
         // A cycle of sizes, or of phases, may begin anywhere.
         let spread = f64::from(sizes.largest()) / sizes.mean();
         let most = DEVIATIONS * (expected * (variance + spread - 1.0)).sqrt() + 2.0 * spread;
-        if (sent[row] - expected).abs() > most {
+        if (sent_packets[row] - expected).abs() > most {
             return Err(format!(
                 "flows, row {row}: {} packets were sent where {expected:.1} are asked for",
-                sent[row]
+                sent_packets[row]
             ));
         }
     }

@@ -50,7 +50,7 @@ pub(super) fn read(reading: &Reading) -> Table {
     for (name, port) in reading.reported() {
         let mut colours: Vec<_> = port.stats.losses.iter().flat_map(|l| &l.colours).collect();
         colours.sort_by_key(|c| c.0.0);
-        for (colour, l) in colours {
+        for (colour, losses) in colours {
             let colour: Arc<str> = colour.name().into();
             let mut add = |event, place, reason, count: Tally| {
                 if count.packets > 0 {
@@ -67,11 +67,16 @@ pub(super) fn read(reading: &Reading) -> Table {
             };
             for place in Place::ALL {
                 for why in DropReason::ALL {
-                    add("drop", place.name(), why.name(), l.drops[place as usize][why as usize]);
+                    add(
+                        "drop",
+                        place.name(),
+                        why.name(),
+                        losses.drops[place as usize][why as usize],
+                    );
                 }
             }
             for why in MarkReason::ALL {
-                add("mark", "", why.name(), l.marks[why as usize]);
+                add("mark", "", why.name(), losses.marks[why as usize]);
             }
         }
     }

@@ -58,20 +58,20 @@ impl<'a> SeriesColumns<'a> {
     fn rows(&self, wanted: &dyn Fn(&str) -> bool) -> Vec<Vec<usize>> {
         let mut place: BTreeMap<(usize, u64), usize> = BTreeMap::new();
         let mut rows: Vec<Vec<usize>> = vec![];
-        let mut first = 0;
+        let mut first_row = 0;
         for i in 0..self.what.len() {
             if i > 0 && !(same(&self.what[i], &self.what[i - 1]) && same(&self.probe[i], &self.probe[i - 1])) {
-                first = i;
+                first_row = i;
             }
             if !wanted(&self.probe[i]) {
                 continue;
             }
             let next = rows.len();
-            let at = *place.entry((first, self.index[i])).or_insert(next);
-            if at == next {
+            let position = *place.entry((first_row, self.index[i])).or_insert(next);
+            if position == next {
                 rows.push(vec![]);
             }
-            rows[at].push(i);
+            rows[position].push(i);
         }
         rows
     }
@@ -83,18 +83,18 @@ pub fn lines(series: &Table, columns: usize, wanted: &dyn Fn(&str) -> bool) -> V
     let Some(c) = SeriesColumns::of(series) else {
         return vec![];
     };
-    let line = |rows: &Vec<usize>| {
+    let reduced = |rows: &Vec<usize>| {
         let (times, values) = reduce(rows, c.times, c.values, columns);
-        let first = rows[0];
+        let first_row = rows[0];
         ScreenLine {
-            what: c.what[first].clone(),
-            probe: c.probe[first].clone(),
-            index: c.index[first],
+            what: c.what[first_row].clone(),
+            probe: c.probe[first_row].clone(),
+            index: c.index[first_row],
             times,
             values,
         }
     };
-    c.rows(wanted).iter().map(line).collect()
+    c.rows(wanted).iter().map(reduced).collect()
 }
 
 /// The wanted series with all points.
@@ -117,24 +117,24 @@ fn same(a: &Arc<str>, b: &Arc<str>) -> bool {
 
 /// The points of the rows that a screen with this number of columns shows.
 fn reduce(rows: &[usize], times: &[f64], values: &[f64], columns: usize) -> (Vec<f32>, Vec<f32>) {
-    let (first, last) = (times[rows[0]], times[rows[rows.len() - 1]]);
-    let width = (last - first) / columns.max(1) as f64;
-    let mut kept: Vec<usize> = Vec::with_capacity(rows.len().min(4 * columns));
+    let (begin_s, end_s) = (times[rows[0]], times[rows[rows.len() - 1]]);
+    let width = (end_s - begin_s) / columns.max(1) as f64;
+    let mut kept_rows: Vec<usize> = Vec::with_capacity(rows.len().min(4 * columns));
     if rows.len() <= 4 * columns.max(1) || width <= 0.0 {
-        kept.extend_from_slice(rows);
+        kept_rows.extend_from_slice(rows);
     } else {
-        let column_of = |row: usize| (((times[row] - first) / width) as usize).min(columns - 1);
+        let column_of = |row: usize| (((times[row] - begin_s) / width) as usize).min(columns - 1);
         for group in rows.chunk_by(|a, b| column_of(*a) == column_of(*b)) {
             let by = |a: &&usize, b: &&usize| values[**a].total_cmp(&values[**b]);
             let least = group.iter().min_by(by).unwrap_or(&group[0]);
             let most = group.iter().max_by(by).unwrap_or(&group[0]);
             let mut four = [group[0], *least, *most, group[group.len() - 1]];
             four.sort_unstable();
-            kept.extend_from_slice(&four);
+            kept_rows.extend_from_slice(&four);
         }
-        kept.dedup();
+        kept_rows.dedup();
     }
-    let at_kept = |all: &[f64]| kept.iter().map(|row| all[*row] as f32).collect();
+    let at_kept = |all: &[f64]| kept_rows.iter().map(|row| all[*row] as f32).collect();
     (at_kept(times), at_kept(values))
 }
 

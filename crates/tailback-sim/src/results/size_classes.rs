@@ -82,11 +82,15 @@ impl SizeEdges<'_> {
         count: fn(&mut C, &T),
         measures: &[Measure<T, C>],
     ) -> Vec<(Option<u32>, usize, C)> {
-        let (first, sizes) = (usize::from(all), self.count());
-        let groups = of.iter().map(|t| first + t.group() as usize + 1).max().unwrap_or(0);
+        let (first_group, sizes) = (usize::from(all), self.count());
+        let groups = of
+            .iter()
+            .map(|t| first_group + t.group() as usize + 1)
+            .max()
+            .unwrap_or(0);
         let mut classes: Vec<Option<C>> = Vec::new();
         classes.resize_with(groups * sizes, || None);
-        let place = |t: &T| ((first + t.group() as usize) * sizes, self.number(t.bytes()));
+        let place = |t: &T| ((first_group + t.group() as usize) * sizes, self.number(t.bytes()));
         let places: Vec<(usize, usize)> = of.iter().map(place).collect();
         // The row of its group, and the row of all groups.
         let rows = |i: usize| {
@@ -105,7 +109,7 @@ impl SizeEdges<'_> {
                 rows(i).for_each(|row| kept(classes[row].get_or_insert_with(C::default)).push(value));
             }
         }
-        let group = |row: usize| (row / sizes).checked_sub(first).map(|g| g as u32);
+        let group = |row: usize| (row / sizes).checked_sub(first_group).map(|g| g as u32);
         let used = classes.into_iter().enumerate();
         used.filter_map(|(row, class)| Some((group(row), row % sizes, class?)))
             .collect()

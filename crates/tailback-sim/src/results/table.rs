@@ -175,11 +175,11 @@ impl Table {
     pub fn new(name: &str, defs: &'static [ColumnDef]) -> Table {
         let columns = defs
             .iter()
-            .map(|d| Column {
-                name: d.name.into(),
-                unit: d.unit.into(),
-                doc: d.doc.into(),
-                data: match d.kind {
+            .map(|column_def| Column {
+                name: column_def.name.into(),
+                unit: column_def.unit.into(),
+                doc: column_def.doc.into(),
+                data: match column_def.kind {
                     ColumnKind::Count => Data::Count(vec![]),
                     ColumnKind::Real => Data::Real(vec![]),
                     ColumnKind::Text => Data::Text(vec![]),
@@ -252,13 +252,13 @@ impl Table {
 
     /// Rows from `from` (inclusive) to `to` (exclusive).
     pub fn rows_between(&self, from: usize, to: usize) -> Table {
-        let columns = self.columns.iter().map(|c| Column {
-            data: match &c.data {
+        let columns = self.columns.iter().map(|column| Column {
+            data: match &column.data {
                 Data::Count(v) => Data::Count(v[from..to].to_vec()),
                 Data::Real(v) => Data::Real(v[from..to].to_vec()),
                 Data::Text(v) => Data::Text(v[from..to].to_vec()),
             },
-            ..c.described()
+            ..column.described()
         });
         Table {
             name: self.name.clone(),
@@ -291,13 +291,13 @@ impl Table {
     pub fn row_json(&self, row: usize) -> serde_json::Map<String, serde_json::Value> {
         self.columns
             .iter()
-            .map(|c| {
-                let v = match &c.data {
+            .map(|column| {
+                let json = match &column.data {
                     Data::Count(v) => v[row].into(),
                     Data::Real(v) => serde_json::Number::from_f64(v[row]).map_or(serde_json::Value::Null, Into::into),
                     Data::Text(v) => v[row].to_string().into(),
                 };
-                (c.name.to_string(), v)
+                (column.name.to_string(), json)
             })
             .collect()
     }

@@ -191,10 +191,10 @@ impl Sim {
             self.net.ports[port].hands_ahead = !first && !self.net.ports[port].watched_exit && !looks.exit[port];
         }
         // A conditioner that follows senders also follows those that join during the run.
-        let heard = self.edges.all.iter().any(|e| e.hears);
+        let edges_hear = self.edges.all.iter().any(|e| e.hears);
         for flow in counted_as(8, 0..self.flows.all.len()) {
             let f = &self.flows.all[flow];
-            let quiet = !heard && f.hears == Hears::Nothing && !f.followed && !f.watched && !looks.flow[flow];
+            let quiet = !edges_hear && f.hears == Hears::Nothing && !f.followed && !f.watched && !looks.flow[flow];
             let answers_only = self.destination_only_answers(flow);
             let [there, back] = self.net.ways[flow];
             if self.net.is_spread(there) || self.net.is_spread(back) {
@@ -228,7 +228,7 @@ impl Sim {
             self.ahead.timers.resize_with(self.net.ports.len(), BinaryHeap::new);
             return;
         }
-        let clients = if heard {
+        let clients = if edges_hear {
             Vec::new()
         } else {
             self.find_clients(&used, &looks)
@@ -348,12 +348,12 @@ impl Sim {
             }
             return;
         }
-        let mut before = from;
+        let mut feeder = from;
         for &port in self.ports_of(way) {
             let to = &mut used[port as usize];
-            to.feeder = to.feeder.and(before);
+            to.feeder = to.feeder.and(feeder);
             to.ways += 1;
-            before = Feeder::Port(port);
+            feeder = Feeder::Port(port);
         }
     }
 

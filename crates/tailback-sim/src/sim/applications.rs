@@ -22,13 +22,13 @@ impl Sim {
         self.apps.telling = true;
         let mut i = 0;
         while i < self.apps.news.len() {
-            let (app, what) = self.apps.news[i];
+            let (app, event) = self.apps.news[i];
             i += 1;
             if let AppInput::Transport {
                 flow,
                 event: AppEvent::Closed,
                 ..
-            } = what
+            } = event
             {
                 // A transfer that has been given up is not counted any more.
                 self.flows.all[flow.0 as usize].coming = Coming::NOTHING;
@@ -36,13 +36,13 @@ impl Sim {
             let Some(mut a) = self.apps.all[app as usize].app.take() else {
                 continue;
             };
-            a.on(what, &mut View { sim: self, app });
+            a.on(event, &mut View { sim: self, app });
             self.apps.all[app as usize].app = Some(a);
             if let AppInput::Transport {
                 flow,
                 event: AppEvent::Closed,
                 ..
-            } = what
+            } = event
             {
                 // Flows that a scenario declared keep their slot and their row in the results. Another connection is
                 // kept as long as one of its ends still has something to send, or to answer (TIME-WAIT).
@@ -60,26 +60,26 @@ impl Sim {
 
     pub(super) fn on_application(&mut self, app: u32) {
         let now = self.now;
-        let a = &mut self.apps.all[app as usize];
+        let application = &mut self.apps.all[app as usize];
         let mut calls: [Option<AppInput>; 3] = [None; 3];
         let (mut join, mut leave) = (None, None);
-        if !a.started && a.start <= now {
-            a.started = true;
+        if !application.started && application.start <= now {
+            application.started = true;
             calls[0] = Some(AppInput::Start);
             // A flow whose stop came first never sends.
-            join = a.own_flow.filter(|_| !a.stopped);
+            join = application.own_flow.filter(|_| !application.stopped);
         }
-        if a.armed <= now {
-            a.armed = Time::NEVER;
+        if application.armed <= now {
+            application.armed = Time::NEVER;
         }
-        if a.wake_at <= now {
-            a.wake_at = Time::NEVER;
+        if application.wake_at <= now {
+            application.wake_at = Time::NEVER;
             calls[1] = Some(AppInput::Wake);
         }
-        if !a.stopped && a.stop.is_some_and(|t| t <= now) {
-            a.stopped = true;
+        if !application.stopped && application.stop.is_some_and(|t| t <= now) {
+            application.stopped = true;
             calls[2] = Some(AppInput::Stop);
-            leave = a.own_flow;
+            leave = application.own_flow;
         }
         if let Some(flow) = join {
             self.announce(flow, true);
@@ -94,12 +94,12 @@ impl Sim {
         // This wake was postponed after its event had been made.
         let at = self.apps.all[app as usize].wake_at;
         self.arm_application(app, at);
-        let a = &self.apps.all[app as usize];
-        if let Some(flow) = a.own_flow
+        let application = &self.apps.all[app as usize];
+        if let Some(flow) = application.own_flow
             && self.flows.all[flow.0 as usize].hears == Hears::Nothing
-            && a.started
+            && application.started
         {
-            self.flows.all[flow.0 as usize].free_until = a.armed.min(a.next_stop());
+            self.flows.all[flow.0 as usize].free_until = application.armed.min(application.next_stop());
         }
     }
 
@@ -154,9 +154,9 @@ impl Sim {
     /// Each wake has one pending event. A request for a later wake does not move the event; the event checks the time
     /// of the wake when it comes.
     fn arm_application(&mut self, app: u32, at: Time) {
-        let a = &mut self.apps.all[app as usize];
-        if at < a.armed {
-            a.armed = at;
+        let application = &mut self.apps.all[app as usize];
+        if at < application.armed {
+            application.armed = at;
             self.events.push(at, EventKind::Application, app);
         }
     }
@@ -346,8 +346,8 @@ impl Net for View<'_> {
     }
 
     fn wake(&mut self, at: Time) {
-        let at = at.max(self.sim.now);
-        self.sim.apps.all[self.app as usize].wake_at = at;
-        self.sim.arm_application(self.app, at);
+        let wake_at = at.max(self.sim.now);
+        self.sim.apps.all[self.app as usize].wake_at = wake_at;
+        self.sim.arm_application(self.app, wake_at);
     }
 }

@@ -38,9 +38,9 @@ impl Planned {
 impl Sim {
     /// Schedule a change for its times.
     pub(crate) fn plan_change(&mut self, of: Altered, change: Change) {
-        let number = self.changes.len() as u32;
+        let change_number = self.changes.len() as u32;
         self.changes.push(Planned { of, change, done: 0 });
-        self.await_change(number);
+        self.await_change(change_number);
     }
 
     pub(super) fn changes_are_planned(&self) -> bool {
@@ -58,18 +58,18 @@ impl Sim {
     pub(super) fn on_change(&mut self, number: u32) {
         let mut changes = std::mem::take(&mut self.changes);
         let Planned { of, change, done } = &mut changes[number as usize];
-        let value = *done % change.to.len();
+        let index = *done % change.to.len();
         *done += 1;
         match of {
-            Altered::Port(port) => self.change_port(*port, &change.to, value),
+            Altered::Port(port) => self.change_port(*port, &change.to, index),
             Altered::Routes(port) => {
                 if let Values::Up(up) = &change.to {
-                    self.follow_link(*port, up[value]);
+                    self.follow_link(*port, up[index]);
                 }
             }
             Altered::Flows { flows, rng } => {
                 for flow in counted_as(64, flows.iter()) {
-                    self.change_flow(FlowId(*flow), &change.to, value, rng);
+                    self.change_flow(FlowId(*flow), &change.to, index, rng);
                 }
             }
         }
@@ -78,22 +78,22 @@ impl Sim {
     }
 
     fn change_port(&mut self, port: u32, to: &Values, value: usize) {
-        let at = &mut self.net.ports[port as usize];
+        let port_state = &mut self.net.ports[port as usize];
         match to {
             Values::Rate(rates) => {
-                if let Some(service) = at.set_rate(rates[value], self.now) {
+                if let Some(service) = port_state.set_rate(rates[value], self.now) {
                     self.events.push(service, EventKind::Service, port);
                 }
                 self.note_due(port);
             }
-            Values::Delay(delays) => at.set_delay(delays[value]),
+            Values::Delay(delays) => port_state.set_delay(delays[value]),
             Values::Loss(probabilities) => {
-                if let Some(impairments) = &mut at.impair {
+                if let Some(impairments) = &mut port_state.impair {
                     impairments.set_loss(probabilities[value]);
                 }
             }
             Values::Queue(settings) => {
-                if let Queue::Explicit(e) = &mut at.queue {
+                if let Queue::Explicit(e) = &mut port_state.queue {
                     let refused = e.server.queue.reconfigure(&settings[value]).err();
                     if let Some(e) = refused {
                         let (does, remedy) = (e.problem, e.remedy);
@@ -105,8 +105,8 @@ impl Sim {
                 let keeps = self.net.keeps_under_way;
                 let bits = Before::DOWN | if keeps { 0 } else { Before::LOSES };
                 match up[value] {
-                    true => at.before &= !bits,
-                    false => at.before |= bits,
+                    true => port_state.before &= !bits,
+                    false => port_state.before |= bits,
                 }
             }
             Values::Weight(_) | Values::Congestion(_) => {}

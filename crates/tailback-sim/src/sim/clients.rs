@@ -57,11 +57,11 @@ impl Sim {
             let Some((last, first)) = self.ports_of_client(&pairs, paths) else {
                 continue;
             };
-            let alone = [last, first]
+            let is_alone = [last, first]
                 .iter()
                 .all(|p| used[*p as usize].ways == pairs.len() as u32);
             let takes_all = self.is_open(first as usize, looks) && !self.may_lose(first as usize);
-            if alone && takes_all && self.net.ports[last as usize].hands_ahead {
+            if is_alone && takes_all && self.net.ports[last as usize].hands_ahead {
                 self.apps.all[app].alone = true;
                 last_ports.push(last);
             }
@@ -87,14 +87,17 @@ impl Sim {
     pub(super) fn may_meet_client(&mut self, id: usize, p: &WirePacket, t: Time) -> bool {
         const CLIENT: usize = Side::Destination as usize;
         let f = &self.flows.all[id];
-        let a = &self.apps.all[f.app as usize];
+        let application = &self.apps.all[f.app as usize];
         let data = !p.is_backward() && p.payload() > 0 && !p.is_control() && !p.flags().has(Flags::OPENS_OR_CLOSES);
         let quiet = data
             && u64::from(p.payload()) < f.coming.bytes_to(Side::Destination)
             && f.awaits[CLIENT] == NOTHING_AWAITED;
         // At one instant arrivals come before timers and wakes.
-        let until = a.armed.min(a.next_stop()).min(f.timers[Side::Source as usize]);
-        if !(quiet && a.alone && a.open == 1 && t <= until) {
+        let until = application
+            .armed
+            .min(application.next_stop())
+            .min(f.timers[Side::Source as usize]);
+        if !(quiet && application.alone && application.open == 1 && t <= until) {
             return false;
         }
         if f.timers[CLIENT] < t && !self.run_quiet_timers(id as u32, t) {

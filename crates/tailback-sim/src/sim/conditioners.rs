@@ -134,12 +134,12 @@ impl Sim {
             return;
         }
         let path = self.path_by(port, look);
-        self.edge_call(edge, |c, now, _| match joins {
+        self.edge_call(edge, |conditioner, now, _| match joins {
             true => {
-                c.flow_path(look, path, now);
-                c.flow_joined(look, now);
+                conditioner.flow_path(look, path, now);
+                conditioner.flow_joined(look, now);
             }
-            false => c.flow_left(look, now),
+            false => conditioner.flow_left(look, now),
         });
         if !self.edges.all[edge as usize].hears {
             return;
@@ -164,14 +164,14 @@ impl Sim {
             let sum = ports.iter().map(|p| self.net.ports[*p as usize].delay.0).sum();
             Duration(sum)
         };
-        let (there, back) = (ports(backward), ports(1 - backward));
-        let before = there.iter().take_while(|p| **p != port).count();
+        let (forward_ports, backward_ports) = (ports(backward), ports(1 - backward));
+        let before = forward_ports.iter().take_while(|p| **p != port).count();
         // Returning packets reach the host behind the link that leads to this edge.
-        let returned = back.iter().position(|p| *p == self.net.peer[port as usize]);
-        let to_edge = delay(&there[..before]);
-        let from_edge = returned.map_or(to_edge, |i| delay(&back[i + 1..]));
+        let returned = backward_ports.iter().position(|p| *p == self.net.peer[port as usize]);
+        let to_edge = delay(&forward_ports[..before]);
+        let from_edge = returned.map_or(to_edge, |i| delay(&backward_ports[i + 1..]));
         PathDelay {
-            round_trip: delay(&there) + delay(&back),
+            round_trip: delay(&forward_ports) + delay(&backward_ports),
             outside: to_edge + from_edge,
         }
     }
@@ -238,20 +238,20 @@ impl Sim {
         let Some(delay) = self.edges.delay.get(from as usize).and_then(|d| d.get(to.0 as usize)) else {
             return;
         };
-        let at = self.now + *delay;
+        let arrives_at = self.now + *delay;
         let from = EdgeId(from);
-        let m = Some(Message { from, to, what });
+        let message = Some(Message { from, to, what });
         let slot = match self.edges.free_messages.pop() {
             Some(Reverse(i)) => {
-                self.edges.messages[i as usize] = m;
+                self.edges.messages[i as usize] = message;
                 i as usize
             }
             None => {
-                self.edges.messages.push(m);
+                self.edges.messages.push(message);
                 self.edges.messages.len() - 1
             }
         };
-        self.events.push(at, EventKind::Message, slot as u32);
+        self.events.push(arrives_at, EventKind::Message, slot as u32);
     }
 
     pub(super) fn on_edge_timer(&mut self, edge: u32) {
@@ -259,10 +259,10 @@ impl Sim {
             return;
         }
         self.edges.all[edge as usize].timer_at = Time::NEVER;
-        self.edge_call(edge, |c, now, out| {
+        self.edge_call(edge, |conditioner, now, out| {
             // The timer may have been postponed or cancelled after its event was made.
-            if c.next_timer().is_some_and(|t| t <= now) {
-                c.on_timer(now, out);
+            if conditioner.next_timer().is_some_and(|t| t <= now) {
+                conditioner.on_timer(now, out);
             }
         });
     }

@@ -60,9 +60,16 @@ impl Sim {
             self.record_datagram(id.0, Arrival::There, delay);
         }
         if listens {
-            let (bytes, number) = (p.size(), p.seq());
+            let (bytes, sequence) = (p.size(), p.seq());
             let flow = id;
-            self.apps.news.push((app, AppInput::Datagram { flow, bytes, number }));
+            self.apps.news.push((
+                app,
+                AppInput::Datagram {
+                    flow,
+                    bytes,
+                    number: sequence,
+                },
+            ));
             self.tell();
         }
         None
@@ -82,16 +89,16 @@ impl Sim {
 
     fn arrive_answer(&mut self, p: &WirePacket) {
         let now = self.now;
-        let sent = p.echoed(&self.extras);
+        let sent_at = p.echoed(&self.extras);
         self.extras.release(p);
-        let Some(sent) = sent else { return };
+        let Some(sent_at) = sent_at else { return };
         let flow = &mut self.flows.all[p.flow_id().0 as usize];
         if let Some(quality) = flow.stats.quality() {
-            quality.hear(p.seq(), now - sent);
+            quality.hear(p.seq(), now - sent_at);
         }
         if flow.watched {
             self.record_datagram(p.flow_id().0, Arrival::Back, now - p.born());
-            self.record_datagram(p.flow_id().0, Arrival::RoundTrip, now - sent);
+            self.record_datagram(p.flow_id().0, Arrival::RoundTrip, now - sent_at);
         }
     }
 

@@ -114,13 +114,13 @@ impl Sim {
         match &mut flow.carrier {
             Carrier::Connection(ends) => {
                 if is_predicted && let Some(plain) = p.to_plain(&self.extras) {
-                    let from = self.flows.outbox.len();
+                    let first_out = self.flows.outbox.len();
                     if let Some(wake) = ends[side as usize].predict(&plain, now, &mut self.flows.outbox) {
                         self.extras.release(p);
                         if flow.hears == Hears::Transfers && plain.payload > 0 {
                             self.count_quietly(id, plain.payload);
                         }
-                        return self.send_plain(id, side, from, wake);
+                        return self.send_plain(id, side, first_out, wake);
                     }
                 }
                 let segment = p.into_segment(&mut self.extras);
@@ -200,9 +200,9 @@ impl Sim {
     fn send_plain(&mut self, id: FlowId, side: Side, from: usize, wake: Wake) -> Option<(u32, WirePacket)> {
         let now = self.now;
         let backward = side == Side::Destination;
-        let sent = self.flows.outbox.len() - from;
+        let sent_packets = self.flows.outbox.len() - from;
         let flow = &mut self.flows.all[id.0 as usize];
-        flow.in_flight += sent as u32;
+        flow.in_flight += sent_packets as u32;
         let not_before = match wake.not_before {
             Time::NEVER => Time::NEVER,
             t => t.max(now + Duration(1)),
@@ -214,19 +214,19 @@ impl Sim {
             let due = *armed;
             self.arm_endpoint(id.0, side, due);
         }
-        if sent == 0 {
+        if sent_packets == 0 {
             return None;
         }
-        self.sent += sent as u32;
+        self.sent += sent_packets as u32;
         let route = self.net.ways[id.0 as usize][usize::from(backward)];
-        let first = self.net.routes[route.start as usize];
-        for i in from..from + sent - 1 {
+        let first_port = self.net.routes[route.start as usize];
+        for i in from..from + sent_packets - 1 {
             let p = WirePacket::from_plain(&self.flows.outbox[i], id, backward, &mut self.extras);
-            self.offer(first, p.with_tos(route.tos));
+            self.offer(first_port, p.with_tos(route.tos));
         }
-        let last = WirePacket::from_plain(self.flows.outbox.last()?, id, backward, &mut self.extras);
+        let last_packet = WirePacket::from_plain(self.flows.outbox.last()?, id, backward, &mut self.extras);
         self.flows.outbox.truncate(from);
-        Some((first, last.with_tos(route.tos)))
+        Some((first_port, last_packet.with_tos(route.tos)))
     }
 
     /// After any call of an endpoint: send its packets, arm its timer, pass its events on.
@@ -248,7 +248,7 @@ impl Sim {
             let not_before = match &mut transmit {
                 Transmit::Segment(s) => {
                     let route = self.net.ways[id.0 as usize][usize::from(backward)];
-                    let own = if flow.colours && s.payload > 0 {
+                    let own_dscp = if flow.colours && s.payload > 0 {
                         end.code_point()
                     } else {
                         None
@@ -260,10 +260,10 @@ impl Sim {
                         self.count_burst(&mut burst);
                     }
                     let p = WirePacket::from_segment(s, id, backward, now, &mut self.extras);
-                    let first = self.net.routes[route.start as usize];
-                    self.offer(first, p.with_tos(own.map_or(route.tos, |d| d.0 << 2)));
+                    let first_port = self.net.routes[route.start as usize];
+                    self.offer(first_port, p.with_tos(own_dscp.map_or(route.tos, |d| d.0 << 2)));
                     if limits {
-                        self.note_in_host((id, side), first, payload);
+                        self.note_in_host((id, side), first_port, payload);
                     }
                     continue;
                 }

@@ -143,7 +143,7 @@ impl EqualPaths {
         let mut hops = vec![far; graph.nodes()];
         hops[goal as usize] = 0;
         let mut layer = vec![goal];
-        let mut next = vec![NOWHERE; graph.nodes()];
+        let mut next_sets = vec![NOWHERE; graph.nodes()];
         while !layer.is_empty() {
             let mut beyond = vec![];
             for node in &layer {
@@ -163,11 +163,11 @@ impl EqualPaths {
                 let up = graph.leaving(*node).iter().filter(|a| !self.is_down(a.port));
                 let nearer = up.filter(|a| hops[a.to as usize] < hops[*node as usize]);
                 let ports: Vec<u32> = nearer.map(|a| a.port).collect();
-                next[*node as usize] = self.set(*node, ports);
+                next_sets[*node as usize] = self.set(*node, ports);
             }
             layer = beyond;
         }
-        next
+        next_sets
     }
 
     fn is_down(&self, port: u32) -> bool {
@@ -255,16 +255,16 @@ impl Sim {
             None => router.equal.within.get(&way.start).map_or(0, |w| w.from),
         };
         if router.equal.may_fail {
-            let last = usize::from(way.len) - 1;
-            let tail = self.net.routes[way.start as usize + last];
+            let last_hop = usize::from(way.len) - 1;
+            let tail = self.net.routes[way.start as usize + last_hop];
             if router.equal.goal_nodes[(entry & GOAL) as usize] == node {
                 if tail >= CHOICE {
                     return Next::End;
                 }
-                p.set_hop(last);
+                p.set_hop(last_hop);
                 return Next::Port(tail);
             }
-            if p.hop() + 1 >= last {
+            if p.hop() + 1 >= last_hop {
                 return Next::Lost;
             }
         }

@@ -415,11 +415,11 @@ impl Snapshot {
     /// Add what the destination has sent, and what the source has received of it, if anything was sent.
     fn answered(&mut self, s: &FlowStats, sender: SenderReport, arrived: u64) {
         if s.reverse.is_some() || sender.sent_packets > 0 {
-            let back = s.reverse.as_deref().map(Snapshot::of).unwrap_or_default();
+            let reverse_snapshot = s.reverse.as_deref().map(Snapshot::of).unwrap_or_default();
             self.reverse = Some(Box::new(Snapshot {
                 sender,
                 arrived,
-                ..back
+                ..reverse_snapshot
             }));
         }
     }

@@ -54,21 +54,21 @@ pub struct LoneSenders {
 /// with a header of `header` bytes.
 pub fn ideal(bytes: u64, [packet, header]: [u64; 2], links: &[(BitRate, Duration)]) -> Duration {
     let full = bytes.div_ceil(packet).saturating_sub(1);
-    let last = (bytes - full * packet + header) as f64 * 8.0;
-    let whole = (packet + header) as f64 * 8.0;
+    let last_bits = (bytes - full * packet + header) as f64 * 8.0;
+    let full_bits = (packet + header) as f64 * 8.0;
     // The times at which each link has sent the packet before the last and the last packet, in seconds without delays.
-    let (mut first, mut slowest, mut end) = (0.0, 0.0_f64, 0.0_f64);
+    let (mut first_s, mut slowest, mut end) = (0.0, 0.0_f64, 0.0_f64);
     let mut delay = Duration::ZERO;
     for (rate, link_delay) in links {
         let rate = rate.bits_per_second();
-        first += whole / rate;
-        slowest = slowest.max(whole / rate);
-        let before = if full > 0 {
-            first + (full - 1) as f64 * slowest
+        first_s += full_bits / rate;
+        slowest = slowest.max(full_bits / rate);
+        let last_but_one_s = if full > 0 {
+            first_s + (full - 1) as f64 * slowest
         } else {
             0.0
         };
-        end = end.max(before) + last / rate;
+        end = end.max(last_but_one_s) + last_bits / rate;
         delay += *link_delay;
     }
     delay + Duration::from_seconds(end)
@@ -77,15 +77,15 @@ pub fn ideal(bytes: u64, [packet, header]: [u64; 2], links: &[(BitRate, Duration
 impl LoneSender {
     /// The time of the lone sender for this number of bytes; `None` if it did not deliver them all.
     pub fn time(&self, bytes: u64) -> Option<Duration> {
-        let after = self.delivered.partition_point(|d| d.0 < bytes);
-        let (delivered, at) = *self.delivered.get(after)?;
+        let later_index = self.delivered.partition_point(|d| d.0 < bytes);
+        let (delivered, at) = *self.delivered.get(later_index)?;
         let missing = delivered - bytes;
         let rates = self.kind.there.iter().map(|l| l.0.bits_per_second());
         // The last packet is shorter. It is sent right behind the packet before it, or it comes earlier by the time
         // that each link saves.
         let saved: f64 = rates.clone().map(|r| missing as f64 * 8.0 / r).sum();
         let earlier = at.seconds() - saved;
-        let behind = match after.checked_sub(1).map(|i| self.delivered[i]) {
+        let behind = match later_index.checked_sub(1).map(|i| self.delivered[i]) {
             Some((before, then)) => {
                 let slowest = rates.fold(f64::INFINITY, f64::min);
                 then.seconds() + (bytes - before + self.header) as f64 * 8.0 / slowest
@@ -117,7 +117,7 @@ impl Sim {
         let row = &mut self.apps.transfers[id.0 as usize];
         row.ideal = ideal(bytes, [packet, header], &kind.there);
         let senders = &mut self.apps.alone;
-        let number = *senders.by_kind.entry(kind).or_insert_with_key(|kind| {
+        let sender_number = *senders.by_kind.entry(kind).or_insert_with_key(|kind| {
             senders.all.push(LoneSender {
                 kind: kind.clone(),
                 most: 0,
@@ -127,9 +127,9 @@ impl Sim {
             });
             (senders.all.len() - 1) as u32
         });
-        let alone = &mut senders.all[number as usize];
+        let alone = &mut senders.all[sender_number as usize];
         alone.most = alone.most.max(bytes);
-        row.path = number;
+        row.path = sender_number;
     }
 
     /// The ports of data and of ACKs on one path of a flow. Where links may fail it is the first path of the whole
@@ -142,9 +142,9 @@ impl Sim {
         let (from, to) = (NodeId(keys.source), NodeId(keys.destination));
         let Topology { router, peer, .. } = &mut self.net;
         let arcs = router.path(from, to, peer).unwrap_or_default();
-        let there: Vec<u32> = arcs.iter().map(|a| a.port).collect();
-        let back = there.iter().rev().map(|p| peer[*p as usize]).collect();
-        [there, back]
+        let forward_ports: Vec<u32> = arcs.iter().map(|a| a.port).collect();
+        let back = forward_ports.iter().rev().map(|p| peer[*p as usize]).collect();
+        [forward_ports, back]
     }
 }
 

@@ -91,14 +91,14 @@ impl Injected {
         let sender = &mut self.senders[from as usize];
         sender.sent_packets += 1;
         sender.sent_payload_bytes += u64::from(s.payload);
-        let again = s.flags.has(Flags::RETRANSMISSION);
-        sender.retransmitted_packets += u64::from(again);
+        let is_repeat = s.flags.has(Flags::RETRANSMISSION);
+        sender.retransmitted_packets += u64::from(is_repeat);
         if !s.flags.has(Flags::ACK) {
             return;
         }
         // New data after a reduction carry CWR (RFC 3168 section 6.1.2).
-        sender.ecn_reductions += u64::from(s.flags.has(Flags::CWR) && !again);
-        sender.fast_retransmits += u64::from(self.repairs[from as usize].send(s.seq, s.payload, again));
+        sender.ecn_reductions += u64::from(s.flags.has(Flags::CWR) && !is_repeat);
+        sender.fast_retransmits += u64::from(self.repairs[from as usize].send(s.seq, s.payload, is_repeat));
     }
 
     /// A packet has reached the other end; `ack` is the number that it acknowledges if it belongs to a connection.
@@ -112,12 +112,12 @@ impl Injected {
             stream.delivered += payload;
             return;
         }
-        let next = FIRST_BYTE + stream.delivered;
+        let next_byte = FIRST_BYTE + stream.delivered;
         let end = p.seq() + payload;
-        if payload == 0 || end <= next {
+        if payload == 0 || end <= next_byte {
             return;
         }
-        if p.seq() > next {
+        if p.seq() > next_byte {
             stream.beyond.insert(p.seq(), end);
         } else {
             stream.delivered = stream.beyond.advance(end) - FIRST_BYTE;

@@ -182,15 +182,17 @@ impl Sim {
             match &p.queue {
                 Queue::Explicit(e) => {
                     let law = &laws.ports[port as usize];
-                    let (sent, offered) = e.server.carried(now);
+                    let (sent_bits, offered_bits) = e.server.carried(now);
                     if law.answer.is_some() && law.due < now {
                         let does = format!("was to be asked for a packet at {} and was not", law.due.seconds());
                         broken.get_or_insert((port, does));
                     }
                     // The bits are sums of billionths.
-                    if sent > offered * (1.0 + 1e-9) + 1.0 {
-                        broken
-                            .get_or_insert((port, format!("has sent {sent} bits of {offered} that its line offered")));
+                    if sent_bits > offered_bits * (1.0 + 1e-9) + 1.0 {
+                        broken.get_or_insert((
+                            port,
+                            format!("has sent {sent_bits} bits of {offered_bits} that its line offered"),
+                        ));
                     }
                 }
                 Queue::Fused(_) => {
@@ -314,12 +316,12 @@ mod tests {
             ..idle()
         };
         assert!(said(stranded).contains("is not asked"), "{}", said(stranded));
-        let late = Served {
+        let late_service = Served {
             answer: Answer::Waits(Time(12_000_000)),
             due: Time(13_000_000),
             ..idle()
         };
-        assert!(said(late).contains("is not asked"), "{}", said(late));
+        assert!(said(late_service).contains("is not asked"), "{}", said(late_service));
         let busy = Served {
             free_at: Time(11_000_000),
             due: Time(11_000_001),
@@ -343,11 +345,11 @@ mod tests {
         );
         let mut overlap = law();
         overlap.free_at = Time(10_500_000);
-        let said = overlap.check(Served {
+        let outcome = overlap.check(Served {
             free_at: Time(11_500_000),
             due: Time(11_500_000),
             ..idle()
         });
-        assert!(said.unwrap_err().contains("before the one before it had left"));
+        assert!(outcome.unwrap_err().contains("before the one before it had left"));
     }
 }

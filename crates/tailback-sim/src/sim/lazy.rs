@@ -67,9 +67,9 @@ impl Sim {
     /// Do the actions that were due by now at a lazy port. It has no effect at other ports.
     #[inline]
     pub(super) fn catch_up(&mut self, port: u32) {
-        let at = &self.net.ports[port as usize];
-        if let Queue::Explicit(e) = &at.queue
-            && at.lazy
+        let port_state = &self.net.ports[port as usize];
+        if let Queue::Explicit(e) = &port_state.queue
+            && port_state.lazy
             && e.server.next().is_some_and(|due| due <= self.now)
             && e.armed != self.now
         {
@@ -86,11 +86,11 @@ impl Sim {
 
     /// The event of a lazy port. Returns false if the port is not lazy.
     pub(super) fn on_lazy_service(&mut self, port: u32) -> bool {
-        let at = &mut self.net.ports[port as usize];
-        let Queue::Explicit(e) = &mut at.queue else {
+        let port_state = &mut self.net.ports[port as usize];
+        let Queue::Explicit(e) = &mut port_state.queue else {
             return false;
         };
-        if !at.lazy {
+        if !port_state.lazy {
             return false;
         }
         if e.armed == self.now {
@@ -103,9 +103,11 @@ impl Sim {
 
     /// Set the event of a lazy port, unless it has one that comes no later.
     pub(super) fn await_service(&mut self, port: u32) {
-        let at = &mut self.net.ports[port as usize];
-        let Queue::Explicit(e) = &mut at.queue else { return };
-        if let Some(t) = e.needs_event(self.now, at.delay, &at.wire) {
+        let port_state = &mut self.net.ports[port as usize];
+        let Queue::Explicit(e) = &mut port_state.queue else {
+            return;
+        };
+        if let Some(t) = e.needs_event(self.now, port_state.delay, &port_state.wire) {
             self.events.push(t, EventKind::Service, port);
         }
     }

@@ -57,27 +57,27 @@ impl Sim {
     fn impair(&mut self, port: u32, mut p: WirePacket, is_copy: bool) -> Option<WirePacket> {
         let (now, capable) = (self.now, p.ecn_bits() != Ecn::NotEct);
         let i = self.net.ports[port as usize].impair.as_mut()?;
-        let v = i.judge(now, p.size(), capable, is_copy);
-        let again = v.again.map(|a| {
+        let treatment = i.judge(now, p.size(), capable, is_copy);
+        let copied = treatment.again.map(|again| {
             let mut copy = self.copy(p);
-            if a.marked && capable {
+            if again.marked && capable {
                 copy.mark_ce();
                 self.outlet(port).mark_wire(&copy, MarkReason::Impairment);
             }
             copy
         });
-        if v.drop {
+        if treatment.drop {
             self.outlet(port).drop_before(&p, DropReason::Impairment);
-            return again;
+            return copied;
         }
-        if v.mark && capable {
+        if treatment.mark && capable {
             p.mark_ce();
             let mut out = self.outlet(port);
             out.mark_wire(&p, MarkReason::Impairment);
         }
-        let copy = v.copy.then(|| self.copy(p));
+        let copy = treatment.copy.then(|| self.copy(p));
         for p in [Some(p), copy].into_iter().flatten() {
-            match v.hold_until {
+            match treatment.hold_until {
                 None => self.enter(port, p),
                 Some(t) => {
                     if let Some(i) = &mut self.net.ports[port as usize].impair {
@@ -87,7 +87,7 @@ impl Sim {
                 }
             }
         }
-        again
+        copied
     }
 
     /// A copy of a packet on its way.
@@ -235,15 +235,15 @@ impl Sim {
         let listed = |kind, at| if due == Some(kind) { Time::NEVER } else { at };
         let service_at = listed(EventKind::Service, e.server.service_at());
         let timer_at = listed(EventKind::QueueTimer, e.server.timer_at());
-        let sent = call(&mut e.server, &mut out);
+        let transmission = call(&mut e.server, &mut out);
         let (service, timer) = (e.server.service_at(), e.server.timer_at());
-        let stuck = if sent.is_none() { e.server.stuck() } else { None };
+        let stuck = if transmission.is_none() { e.server.stuck() } else { None };
         e.settle(out.stats, now);
-        if let Some(sent) = &sent {
-            out.stats.transmit(sent);
-            out.show_sent(&sent.packet.wire);
+        if let Some(transmission) = &transmission {
+            out.stats.transmit(transmission);
+            out.show_sent(&transmission.packet.wire);
             if e.tells {
-                out.sent_until(&sent.packet.wire, sent.end);
+                out.sent_until(&transmission.packet.wire, transmission.end);
             }
         }
         let not_before = e.not_before;
@@ -271,9 +271,9 @@ impl Sim {
             }
             self.requests = requests;
         }
-        if let Some(sent) = sent {
-            let arrives = (sent.end + delay).max(not_before);
-            self.depart(port, sent.packet.wire.without_stamp(), arrives);
+        if let Some(transmission) = transmission {
+            let arrives = (transmission.end + delay).max(not_before);
+            self.depart(port, transmission.packet.wire.without_stamp(), arrives);
         }
         // After a service that was late, more may be due, so the event is set when everything is done.
         if lazy && due.is_none() {
@@ -318,15 +318,15 @@ impl Sim {
         packet.next_hop();
         let route = self.net.ways[packet.flow_id().0 as usize][usize::from(packet.is_backward())];
         if packet.hop() < usize::from(route.len) {
-            let mut next = self.net.routes[route.start as usize + packet.hop()];
-            if next >= CHOICE {
-                next = match self.choose(next, Some(port), &mut packet) {
-                    Next::Port(next) => next,
+            let mut next_port = self.net.routes[route.start as usize + packet.hop()];
+            if next_port >= CHOICE {
+                next_port = match self.choose(next_port, Some(port), &mut packet) {
+                    Next::Port(next_port) => next_port,
                     Next::End => return self.arrive(packet),
                     Next::Lost => return self.lose_at_far_end(port, &packet),
                 };
             }
-            self.offer(next, packet);
+            self.offer(next_port, packet);
         } else {
             self.arrive(packet);
         }
@@ -361,16 +361,16 @@ impl Sim {
             prefetch(&self.net.ways[id.0 as usize]);
             prefetch(&self.flows.all[id.0 as usize]);
         }
-        if let Some((id, back, hop)) = wire.peek(AHEAD_NEAR) {
+        if let Some((id, is_back, hop)) = wire.peek(AHEAD_NEAR) {
             let id = id.0 as usize;
-            let route = self.net.ways[id][usize::from(back)];
+            let route = self.net.ways[id][usize::from(is_back)];
             if hop + 1 < usize::from(route.len) {
                 let next = self.net.routes[route.start as usize + hop + 1];
                 if let Some(next) = self.net.ports.get(next as usize) {
                     prefetch(next);
                 }
             } else if let Carrier::Connection(ends) = &self.flows.all[id].carrier {
-                prefetch(&*ends[usize::from(!back)]);
+                prefetch(&*ends[usize::from(!is_back)]);
             }
         }
     }

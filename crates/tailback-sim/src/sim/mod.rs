@@ -309,13 +309,13 @@ impl Sim {
 
     /// Like [`Sim::run_until`], but run at most this many events. Returns true when there are no more events to run.
     pub fn run_some(&mut self, until: Time, most: u32) -> bool {
-        let mut left = most;
+        let mut events_left = most;
         self.sent = 0;
         self.look_to(until);
         // An event may send a whole window, so packets count as events do.
-        while left > 0 && self.sent < most {
+        while events_left > 0 && self.sent < most {
             let Some((t, kind, entity)) = self.events.pop_until(until) else {
-                self.counters.events += u64::from(most - left);
+                self.counters.events += u64::from(most - events_left);
                 self.now = self.ended.unwrap_or(until);
                 self.catch_up_all();
                 return true;
@@ -323,7 +323,7 @@ impl Sim {
             if self.events.due_soon() > scouts::MANY {
                 self.scout();
             }
-            left -= 1;
+            events_left -= 1;
             debug_assert!(t >= self.now, "time runs backwards: {t:?} after {:?}", self.now);
             self.now = t;
             match kind {
@@ -346,7 +346,7 @@ impl Sim {
                 }
             }
         }
-        self.counters.events += u64::from(most - left);
+        self.counters.events += u64::from(most - events_left);
         false
     }
 

@@ -156,12 +156,12 @@ mod tests {
     fn parts_order_as_the_names_they_make() {
         let stems = ["flows.a.", "flows.a.9.access.m", "flows.a", "flows.b.", "z"].map(String::from);
         let mut ports = vec![];
-        for (stem, text) in stems.iter().enumerate() {
+        for (stem, stem_text) in stems.iter().enumerate() {
             let link = |private| LinkName {
                 stem: stem as u32,
                 private,
             };
-            let links = match text.ends_with('.') {
+            let links = match stem_text.ends_with('.') {
                 true => [9, 10, 100]
                     .iter()
                     .flat_map(|n| [PrivateEnd::Exit, PrivateEnd::Access].map(|end| link(Some((*n, end)))))
@@ -182,9 +182,9 @@ mod tests {
         assert_eq!(ports.all().collect::<Vec<_>>(), names);
         for (i, name) in names.iter().enumerate() {
             assert_eq!(ports.find(name), Some(i as u32), "{name}");
-            let mut said = ports.ports[i].say(Named::new(1).text("link."), &ports.stems).stream();
+            let mut said_stream = ports.ports[i].say(Named::new(1).text("link."), &ports.stems).stream();
             assert_eq!(
-                said.bits(),
+                said_stream.bits(),
                 tailback_base::Stream::new(1, &format!("link.{name}")).bits()
             );
         }

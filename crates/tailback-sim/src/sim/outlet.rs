@@ -162,23 +162,23 @@ impl Sim {
     /// A port, and the receivers of its reports.
     #[inline(always)]
     pub(super) fn at(&mut self, port: u32) -> WorkingPort<'_> {
-        let at = &mut self.net.ports[port as usize];
+        let port_state = &mut self.net.ports[port as usize];
         let out = Outlet {
             port,
             now: self.now,
-            stats: &mut at.stats,
+            stats: &mut port_state.stats,
             flows: &mut self.flows,
             extras: &mut self.extras,
             recorder: &mut self.watch.recorder,
-            shown: Shown::of(&mut self.watch.tap, at.before, &self.events),
+            shown: Shown::of(&mut self.watch.tap, port_state.before, &self.events),
             requests: &mut self.requests,
         };
         WorkingPort {
-            queue: &mut at.queue,
+            queue: &mut port_state.queue,
             out,
-            watched: at.watched,
-            delay: at.delay,
-            lazy: at.lazy,
+            watched: port_state.watched,
+            delay: port_state.delay,
+            lazy: port_state.lazy,
         }
     }
 

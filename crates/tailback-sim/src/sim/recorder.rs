@@ -194,15 +194,15 @@ impl Series {
         }
         let before = std::mem::replace(seen, value);
         if self.times.is_empty() {
-            let first = std::mem::take(&mut self.seen);
-            for (i, v) in counted(&first).enumerate() {
+            let first_values = std::mem::take(&mut self.seen);
+            for (i, v) in counted(&first_values).enumerate() {
                 let then = if i == index as usize { before } else { *v };
                 // Most of the 64 colours never pass an edge.
                 if !matches!(self.source, Source::EdgeSent { .. }) && is_written(i as u32, then) {
                     self.point(self.first, i as u32, then);
                 }
             }
-            self.seen = first;
+            self.seen = first_values;
         }
         self.point(now, index, value);
     }

@@ -177,7 +177,7 @@ impl Sim {
                 self.ahead.ticks[tick as usize] = next;
             }
             Tick::Sample { period, series } => {
-                let next = now + *period;
+                let next_tick = now + *period;
                 let list = std::mem::take(series);
                 for &i in counted_as(16, &list) {
                     let Some(source) = self.watch.recorder.as_ref().map(|r| r.series[i as usize].source) else {
@@ -188,7 +188,7 @@ impl Sim {
                 if let Tick::Sample { series, .. } = &mut self.watch.ticks[tick as usize] {
                     *series = list;
                 }
-                self.events.push(next, EventKind::Tick, tick);
+                self.events.push(next_tick, EventKind::Tick, tick);
             }
         }
     }

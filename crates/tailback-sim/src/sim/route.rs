@@ -70,31 +70,31 @@ impl Graph {
     fn search(&self, from: u32, to: u32) -> Option<Vec<Arc>> {
         let nodes = self.starts.len() - 1;
         let mut least_cost: Vec<Option<(u32, u64)>> = vec![None; nodes];
-        let mut came: Vec<Option<(u32, Arc)>> = vec![None; nodes];
+        let mut arcs: Vec<Option<(u32, Arc)>> = vec![None; nodes];
         let mut heap = BinaryHeap::from([Reverse((0u32, 0u64, from))]);
         least_cost[from as usize] = Some((0, 0));
-        while let Some(Reverse((hops, delay, at))) = heap.pop() {
-            if at == to {
+        while let Some(Reverse((hops, delay, node))) = heap.pop() {
+            if node == to {
                 let mut path = Vec::new();
                 let mut n = to;
-                while let Some((previous, arc)) = came[n as usize] {
+                while let Some((previous, arc)) = arcs[n as usize] {
                     path.push(arc);
                     n = previous;
                 }
                 path.reverse();
                 return Some(path);
             }
-            if least_cost[at as usize].is_some_and(|b| b < (hops, delay)) {
+            if least_cost[node as usize].is_some_and(|b| b < (hops, delay)) {
                 continue;
             }
-            for arc in self.leaving(at) {
+            for arc in self.leaving(node) {
                 if self.leaving(arc.to).len() < 2 && arc.to != to {
                     continue;
                 }
                 let cost = (hops + 1, delay + arc.delay.0);
                 if least_cost[arc.to as usize].is_none_or(|b| cost < b) {
                     least_cost[arc.to as usize] = Some(cost);
-                    came[arc.to as usize] = Some((at, *arc));
+                    arcs[arc.to as usize] = Some((node, *arc));
                     heap.push(Reverse((cost.0, cost.1, arc.to)));
                 }
             }
@@ -137,25 +137,28 @@ impl Router {
     /// `peer`: the opposite direction of each port.
     pub fn path(&mut self, from: NodeId, to: NodeId, peer: &[u32]) -> Option<&[Arc]> {
         self.way.clear();
-        let mut at = from.0;
+        let mut node = from.0;
         // A host with one link has no choice.
-        if let [only] = *self.graph.leaving(at)
-            && at != to.0
+        if let [only] = *self.graph.leaving(node)
+            && node != to.0
         {
             self.way.push(only);
-            at = only.to;
+            node = only.to;
         }
         let mut tail = None;
         let mut goal = to.0;
         if let [Arc { port, to: up, .. }] = *self.graph.leaving(goal)
-            && goal != at
+            && goal != node
         {
             tail = Some(self.graph.arc(peer[port as usize]));
             goal = up;
         }
-        if at != goal {
+        if node != goal {
             let graph = &self.graph;
-            let shortest = self.core.entry((at, goal)).or_insert_with(|| graph.search(at, goal));
+            let shortest = self
+                .core
+                .entry((node, goal))
+                .or_insert_with(|| graph.search(node, goal));
             self.way.extend(shortest.as_ref()?);
         }
         self.way.extend(tail);

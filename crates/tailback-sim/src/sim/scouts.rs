@@ -47,15 +47,15 @@ impl Sim {
                 return port.wire.prefetch_head();
             }
             let Some(f) = port.wire.front() else { return };
-            let (id, back) = (f.packet.flow_id().0 as usize, f.packet.is_backward());
+            let (id, is_back) = (f.packet.flow_id().0 as usize, f.packet.is_backward());
             if stage == 2 {
                 prefetch(&ways[id]);
                 return prefetch(&flows[id]);
             }
             if let Carrier::Connection(ends) = &flows[id].carrier {
-                if f.packet.hop() + 1 < usize::from(ways[id][usize::from(back)].len) {
+                if f.packet.hop() + 1 < usize::from(ways[id][usize::from(is_back)].len) {
                     // The next packet may go ahead to both ends and on the way back.
-                    let out = ways[id][usize::from(!back)];
+                    let out = ways[id][usize::from(!is_back)];
                     if out.len > 1 {
                         prefetch(&*ends[0]);
                         prefetch(&*ends[1]);
@@ -63,8 +63,8 @@ impl Sim {
                     }
                     return;
                 }
-                prefetch(&*ends[usize::from(!back)]);
-                let out = ways[id][usize::from(!back)];
+                prefetch(&*ends[usize::from(!is_back)]);
+                let out = ways[id][usize::from(!is_back)];
                 prefetch(&ports[routes[out.start as usize] as usize]);
             }
         });

@@ -112,13 +112,13 @@ impl Sim {
             if f.hears == Hears::Transfers {
                 f.coming.add(bytes, id.0, side.other());
             }
-            let before = repairs(&**end, now);
+            let repairs_before = repairs(&**end, now);
             let key = (flow.0, side == Side::Destination);
-            self.apps
-                .awaited
-                .entry(key)
-                .or_default()
-                .push_back(OpenTransfer { written, id, before });
+            self.apps.awaited.entry(key).or_default().push_back(OpenTransfer {
+                written,
+                id,
+                before: repairs_before,
+            });
         }
         self.pump(flow, side);
     }
@@ -211,11 +211,11 @@ impl Sim {
                 resent: so_far.resent - w.before.resent,
             };
         }
-        let next = waiting.front().map_or(NOTHING_AWAITED, |w| threshold(w.written));
-        if next == NOTHING_AWAITED {
+        let next_awaited = waiting.front().map_or(NOTHING_AWAITED, |w| threshold(w.written));
+        if next_awaited == NOTHING_AWAITED {
             self.apps.awaited.remove(&key);
         }
-        self.flows.all[flow.0 as usize].awaits[side as usize] = next;
+        self.flows.all[flow.0 as usize].awaits[side as usize] = next_awaited;
     }
 
     /// A connection is over: bytes that are not acknowledged by now never will be.

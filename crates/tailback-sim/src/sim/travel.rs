@@ -80,16 +80,16 @@ impl Sim {
             }
             let hop = p.hop() + 1;
             if hop < usize::from(way.len) {
-                let next = self.net.routes[way.start as usize + hop];
+                let next_port = self.net.routes[way.start as usize + hop];
                 // A port takes no packets ahead where the route has a choice.
-                if !self.ahead.takes.get(next as usize).is_some_and(|takes| *takes) {
+                if !self.ahead.takes.get(next_port as usize).is_some_and(|takes| *takes) {
                     break Some(arrives);
                 }
                 at.count_delivered(&p);
                 self.counters.hand_ahead();
                 p.next_hop();
                 self.now = arrives;
-                port = next;
+                port = next_port;
                 continue;
             }
             if !self.may_meet(port, &p, arrives) {
@@ -124,10 +124,10 @@ impl Sim {
             let (mut p, arrives) = (f.packet, f.arrives);
             let way = self.way_of(&p);
             let hop = p.hop() + 1;
-            let next = (hop < usize::from(way.len)).then(|| self.net.routes[way.start as usize + hop]);
+            let next_port = (hop < usize::from(way.len)).then(|| self.net.routes[way.start as usize + hop]);
             let may = arrives <= self.ahead.horizon
-                && match next {
-                    Some(next) => self.ahead.takes.get(next as usize).is_some_and(|takes| *takes),
+                && match next_port {
+                    Some(next_port) => self.ahead.takes.get(next_port as usize).is_some_and(|takes| *takes),
                     None => self.may_meet(port, &p, arrives),
                 };
             if !may {
@@ -135,18 +135,18 @@ impl Sim {
             }
             self.net.ports[port as usize].wire.pop();
             let now = self.now;
-            let on = match next {
-                Some(next) => {
+            let onward = match next_port {
+                Some(next_port) => {
                     self.net.ports[port as usize].count_delivered(&p);
                     self.counters.hand_ahead();
                     p.next_hop();
                     self.now = arrives;
-                    Some((next, p))
+                    Some((next_port, p))
                 }
                 None => self.meet_ahead(port, p, arrives),
             };
-            if let Some((next, p)) = on {
-                self.offer(next, p);
+            if let Some((next_port, p)) = onward {
+                self.offer(next_port, p);
             }
             self.now = now;
             handed += 1;

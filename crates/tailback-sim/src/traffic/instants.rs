@@ -55,13 +55,13 @@ pub static ENTRY: Entry = Entry {
 };
 
 fn in_order(s: &Settings) -> Result<(), Conflict> {
-    let at = s.get(&AT);
-    let Some(wrong) = at.windows(2).position(|pair| pair[1] < pair[0]) else {
+    let instants = s.get(&AT);
+    let Some(wrong) = instants.windows(2).position(|pair| pair[1] < pair[0]) else {
         return Ok(());
     };
     Err(Conflict {
         param: AT.name,
-        value: Some(format!("{}ns", at[wrong + 1].0)),
+        value: Some(format!("{}ns", instants[wrong + 1].0)),
         problem: format!("instant {} is earlier than the one before it", wrong + 2),
         remedy: "sort the instants, with their packet sizes",
     })
@@ -81,8 +81,8 @@ impl Pattern for Instants {
 
     /// Send the packets that are due. The first call may come before the first instant.
     fn step(&mut self, pacer: &mut Pacer, net: &mut dyn Net) {
-        while let Some(after) = self.at.get(self.next) {
-            let due = self.start + *after;
+        while let Some(offset) = self.at.get(self.next) {
+            let due = self.start + *offset;
             if due > net.now() {
                 pacer.wait_until(due, net);
                 return;

@@ -366,7 +366,7 @@ impl LogNormal {
 
     /// The share of draws that are not repeated.
     fn kept(&self) -> f64 {
-        let below = |x: f64| {
+        let mean_below = |x: f64| {
             if x <= 0.0 {
                 0.0
             } else if self.sigma == 0.0 {
@@ -376,7 +376,7 @@ impl LogNormal {
                 0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)
             }
         };
-        below(self.most) - below(self.least)
+        mean_below(self.most) - mean_below(self.least)
     }
 }
 
@@ -395,8 +395,8 @@ impl Draw for LogNormal {
 const LEAST_KEPT: f64 = 1e-3;
 
 fn log_normal_fits(s: &Settings) -> Result<(), Conflict> {
-    let kept = LogNormal::of(s).kept();
-    if kept >= LEAST_KEPT {
+    let kept_share = LogNormal::of(s).kept();
+    if kept_share >= LEAST_KEPT {
         return Ok(());
     }
     Err(Conflict {
@@ -404,7 +404,7 @@ fn log_normal_fits(s: &Settings) -> Result<(), Conflict> {
         value: None,
         problem: format!(
             "only {:.2} % of the draws of this law lie between min and max",
-            100.0 * kept
+            100.0 * kept_share
         ),
         remedy: "let min and max lie around the mean",
     })
@@ -477,18 +477,18 @@ impl Listed {
 
 impl Draw for Listed {
     fn mean(&self) -> Option<f64> {
-        let (mut sum, mut before) = (0.0, 0.0);
+        let (mut sum, mut share_before) = (0.0, 0.0);
         for (value, up_to) in self.values.iter().zip(&self.up_to) {
-            sum += value * (up_to - before);
-            before = *up_to;
+            sum += value * (up_to - share_before);
+            share_before = *up_to;
         }
-        Some(sum / before)
+        Some(sum / share_before)
     }
 
     fn draw(&self, rng: &mut Stream) -> f64 {
-        let last = self.values.len() - 1;
-        let x = rng.uniform() * self.up_to[last];
-        self.values[self.up_to.partition_point(|up_to| *up_to <= x).min(last)]
+        let last_index = self.values.len() - 1;
+        let x = rng.uniform() * self.up_to[last_index];
+        self.values[self.up_to.partition_point(|up_to| *up_to <= x).min(last_index)]
     }
 }
 
@@ -539,23 +539,23 @@ impl Cdf {
 
 impl Draw for Cdf {
     fn draw(&self, rng: &mut Stream) -> f64 {
-        let x = rng.uniform();
+        let probability = rng.uniform();
         let last = self.points.len() - 1;
-        let above = self.points.partition_point(|p| p.1 <= x).min(last);
+        let above = self.points.partition_point(|p| p.1 <= probability).min(last);
         let (value, share) = self.points[above];
         match above.checked_sub(1).map(|i| self.points[i]) {
-            Some((below, to)) if share > to => below + (value - below) * (x - to) / (share - to),
+            Some((below, to)) if share > to => below + (value - below) * (probability - to) / (share - to),
             _ => value,
         }
     }
 
     fn mean(&self) -> Option<f64> {
-        let first = self.points.first().map_or(0.0, |p| p.0 * p.1);
+        let first_part = self.points.first().map_or(0.0, |p| p.0 * p.1);
         let between = self
             .points
             .windows(2)
             .map(|w| (w[1].1 - w[0].1) * (w[0].0 + w[1].0) / 2.0);
-        Some(first + between.sum::<f64>())
+        Some(first_part + between.sum::<f64>())
     }
 }
 

@@ -77,9 +77,9 @@ impl Pattern for OnOff {
 
     fn step(&mut self, pacer: &mut Pacer, net: &mut dyn Net) {
         let bytes = pacer.send(net);
-        let at = pacer.after(even_gap(f64::from(bytes), self.rate));
-        if at < self.on_until {
-            return net.wake(at);
+        let next_send = pacer.after(even_gap(f64::from(bytes), self.rate));
+        if next_send < self.on_until {
+            return net.wake(next_send);
         }
         let start = self.on_until + self.distribution.draw(self.off, net.rng());
         self.on_until = start + self.distribution.draw(self.on, net.rng()).max(Duration(1));

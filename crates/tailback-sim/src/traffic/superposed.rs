@@ -236,10 +236,10 @@ impl Superposition {
     /// A member, each with a probability in proportion to its rate.
     fn by_rate(&self, rng: &mut Stream) -> FlowId {
         loop {
-            let number = self.members[rng.below(self.members.len() as u64) as usize];
-            let rate = self.rate(number);
+            let member_number = self.members[rng.below(self.members.len() as u64) as usize];
+            let rate = self.rate(member_number);
             if rate >= self.largest || rng.chance(rate / self.largest) {
-                return self.flow(number);
+                return self.flow(member_number);
             }
         }
     }

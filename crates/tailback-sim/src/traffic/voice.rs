@@ -290,12 +290,12 @@ mod tests {
         };
         let (mut tick, mut gaps, mut packets) = (Time(7_000_000), 0, 0);
         for _ in 0..100_000 {
-            let next = speech.next(tick, period);
-            assert_eq!(next.0 % period.0, 7_000_000);
-            assert!(next >= tick && next < speech.until);
-            gaps += u32::from(next > tick);
+            let next_send = speech.next(tick, period);
+            assert_eq!(next_send.0 % period.0, 7_000_000);
+            assert!(next_send >= tick && next_send < speech.until);
+            gaps += u32::from(next_send > tick);
             packets += 1;
-            tick = next + period;
+            tick = next_send + period;
         }
         // A talk of 1.004 s has 50.2 packets.
         let a_talk = f64::from(packets) / f64::from(gaps);

@@ -115,7 +115,7 @@ impl Impairments {
     /// Decide about the packet of this size that arrives now. `capable` packets can be marked; `is_copy` is the value
     /// of [`Treatment::again`].
     pub fn judge(&mut self, now: Time, bytes: u32, capable: bool, is_copy: bool) -> Treatment {
-        let mut v = Treatment {
+        let mut treatment = Treatment {
             drop: false,
             mark: false,
             copy: false,
@@ -129,8 +129,8 @@ impl Impairments {
             let mut harm = |strikes: bool, action: Harm| {
                 if strikes {
                     match action {
-                        Harm::Drop => v.drop = true,
-                        Harm::Mark => v.mark = true,
+                        Harm::Drop => treatment.drop = true,
+                        Harm::Mark => treatment.mark = true,
                     }
                 }
             };
@@ -157,38 +157,38 @@ impl Impairments {
                     }
                     harm(rng.chance(if s.bad { *loss_bad } else { *loss_good }), *action);
                 }
-                Impairment::Duplicate { probability } => v.copy |= rng.chance(*probability),
+                Impairment::Duplicate { probability } => treatment.copy |= rng.chance(*probability),
                 Impairment::Reorder { probability, delay } => {
                     if rng.chance(*probability) {
-                        v.hold_until = Some(v.hold_until.unwrap_or(now) + *delay);
+                        treatment.hold_until = Some(treatment.hold_until.unwrap_or(now) + *delay);
                     }
                 }
                 Impairment::SendDelay { max } => {
                     let wait = tailback_base::Duration(rng.below(max.0.saturating_add(1)));
-                    let release = (v.hold_until.unwrap_or(now) + wait).max(s.last);
+                    let release = (treatment.hold_until.unwrap_or(now) + wait).max(s.last);
                     s.last = release;
-                    v.hold_until = Some(release);
+                    treatment.hold_until = Some(release);
                 }
                 Impairment::Netem(_) => {
-                    let arrives = v.hold_until.unwrap_or(now);
+                    let arrives = treatment.hold_until.unwrap_or(now);
                     let Some(emulator) = &mut s.emulator else { continue };
-                    let told = emulator.take(arrives, bytes, capable, is_copy, rng);
-                    v.mark |= told.marked;
-                    if told.copied {
-                        v.again = Some(Again { marked: v.mark });
+                    let emulated = emulator.take(arrives, bytes, capable, is_copy, rng);
+                    treatment.mark |= emulated.marked;
+                    if emulated.copied {
+                        treatment.again = Some(Again { marked: treatment.mark });
                     }
-                    match told.leaves {
-                        None => v.drop = true,
-                        leaves => v.hold_until = leaves,
+                    match emulated.leaves {
+                        None => treatment.drop = true,
+                        leaves => treatment.hold_until = leaves,
                     }
                 }
             }
-            if v.drop {
-                return v;
+            if treatment.drop {
+                return treatment;
             }
         }
-        v.hold_until = v.hold_until.filter(|t| *t > now || !self.held.is_empty());
-        v
+        treatment.hold_until = treatment.hold_until.filter(|t| *t > now || !self.held.is_empty());
+        treatment
     }
 
     /// Keep a packet until `release`.
@@ -196,12 +196,12 @@ impl Impairments {
         let key = (release, self.held_so_far);
         self.held_so_far += 1;
         // Releases are nearly in order: search from the back.
-        let at = self
+        let position = self
             .held
             .iter()
             .rposition(|(t, n, _)| (*t, *n) <= key)
             .map_or(0, |i| i + 1);
-        self.held.insert(at, (key.0, key.1, p));
+        self.held.insert(position, (key.0, key.1, p));
     }
 
     /// The number of packets that are held back.
@@ -265,14 +265,14 @@ mod tests {
 
     #[test]
     fn gilbert_loses_in_bursts() {
-        let what = Impairment::Gilbert {
+        let impairment = Impairment::Gilbert {
             to_bad: 0.01,
             to_good: 0.25,
             loss_good: 0.0,
             loss_bad: 1.0,
             action: Harm::Drop,
         };
-        let lost = fates(what, 400_000);
+        let lost = fates(impairment, 400_000);
         let share = lost.len() as f64 / 400_000.0;
         // The share of time in the bad state is 0.01 / 0.26, and the mean burst is 4 packets.
         assert!((share - 0.01 / 0.26).abs() < 0.002, "{share}");
@@ -284,14 +284,14 @@ mod tests {
     #[test]
     fn a_send_delay_never_reorders() {
         let mut i = Impairments::new(&[Impairment::SendDelay { max: Duration(1000) }], Stream::new(1, "test")).unwrap();
-        let mut last = Time::ZERO;
+        let mut last_arrival = Time::ZERO;
         for k in 0..10_000 {
             let t = i
                 .judge(Time(k * 10), 1000, false, false)
                 .hold_until
                 .unwrap_or(Time(k * 10));
-            assert!(t >= last && t <= Time(k * 10 + 1000).max(last));
-            last = t;
+            assert!(t >= last_arrival && t <= Time(k * 10 + 1000).max(last_arrival));
+            last_arrival = t;
         }
     }
 }

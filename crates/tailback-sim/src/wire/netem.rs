@@ -127,15 +127,15 @@ impl LossState {
         match self {
             LossState::Random(event) => event.happens(rng),
             LossState::States(state, [p13, p31, p32, p23, p14]) => {
-                let number = u64::from(drawn(rng));
+                let random = u64::from(drawn(rng));
                 let [p13, p31, p32, p23, p14] = [*p13, *p31, *p32, *p23, *p14].map(u64::from);
                 *state = match *state {
-                    1 if number < p14 => 4,
-                    1 if number < p14 + p13 => 3,
-                    2 if number < p23 => 3,
+                    1 if random < p14 => 4,
+                    1 if random < p14 + p13 => 3,
+                    2 if random < p23 => 3,
                     2 => 2,
-                    3 if number < p32 => 2,
-                    3 if number >= p32 + p31 => 3,
+                    3 if random < p32 => 2,
+                    3 if random >= p32 + p31 => 3,
                     // From 1 and 3 in all other cases, and from 4 always.
                     _ => 1,
                 };
@@ -231,14 +231,14 @@ impl Emulator {
         }
         self.since += 1;
         let delay = self.delay(rng);
-        let after = |from: Time, ns: i64| Time(from.0.saturating_add_signed(ns)).max(now);
+        let later = |from: Time, ns: i64| Time(from.0.saturating_add_signed(ns)).max(now);
         let Some(rate) = self.of.rate else {
-            return after(now, delay);
+            return later(now, delay);
         };
         let own = rate.time_of(self.length(bytes)).0 as i64;
         match self.held.back() {
-            Some(last) => after((*last).max(after(now, delay)), own),
-            None => after(now, delay.saturating_add(own)),
+            Some(last) => later((*last).max(later(now, delay)), own),
+            None => later(now, delay.saturating_add(own)),
         }
     }
 
@@ -293,17 +293,17 @@ fn table(of: Distribution) -> Option<&'static [i16]> {
 fn normal(i: usize) -> i64 {
     /// The grid goes from -10 to 10 in this number of steps of 1/20000.
     const STEPS: u32 = 400_000;
-    let at = |step: u32| -10.0 + 0.000_05 * f64::from(step);
+    let normal_at = |step: u32| -10.0 + 0.000_05 * f64::from(step);
     let parts = |x: f64| (FINE as f64 * (0.5 + 0.5 * libm::erf(x / std::f64::consts::SQRT_2))).round();
     let (mut low, mut high) = (0, STEPS);
     while low < high {
         let middle = (low + high).div_ceil(2);
-        match parts(at(middle)) <= (4 * i) as f64 {
+        match parts(normal_at(middle)) <= (4 * i) as f64 {
             true => low = middle,
             false => high = middle - 1,
         }
     }
-    (at(low) * SCALE as f64).round() as i64
+    (normal_at(low) * SCALE as f64).round() as i64
 }
 
 /// The inverse of Pareto's distribution with exponent 3, after its mean is subtracted and its deviation is scaled to

@@ -241,10 +241,10 @@ impl WirePacket {
     pub fn answered(&self, bytes: u32, ecn: Ecn, now: Time, extras: &mut Extras) -> WirePacket {
         let header = (self.stamp_hop_header & 0xff).min(u64::from(bytes.saturating_sub(1)));
         let tos = (self.born_flags_tos & 0xfc) | ecn as u64;
-        let sent = self.born();
-        let extra = beside(now, sent, now).unwrap_or_else(|| {
+        let sent_at = self.born();
+        let extra = beside(now, sent_at, now).unwrap_or_else(|| {
             extras.add(Extra {
-                timestamps: Some((now, sent)),
+                timestamps: Some((now, sent_at)),
                 ..Extra::default()
             })
         });
@@ -548,7 +548,7 @@ mod tests {
 
     #[test]
     fn segments_survive_the_wire() {
-        let data = Segment {
+        let data_segment = Segment {
             seq: 123_456,
             payload: 1460,
             ack: 0,
@@ -560,21 +560,21 @@ mod tests {
             window: None,
             counts: None,
         };
-        assert_eq!(round_trip(&data), data);
-        let both = Segment {
+        assert_eq!(round_trip(&data_segment), data_segment);
+        let two_numbers = Segment {
             ack: 99,
             flags: Flags::ACK,
             timestamps: Some((Time(1), Time(2))),
             window: Some(70_000),
-            ..data.clone()
+            ..data_segment.clone()
         };
-        assert_eq!(round_trip(&both), both);
-        let first = Segment {
+        assert_eq!(round_trip(&two_numbers), two_numbers);
+        let first_segment = Segment {
             ack: 1,
             flags: Flags::ACK,
-            ..data.clone()
+            ..data_segment.clone()
         };
-        assert_eq!(round_trip(&first), first);
+        assert_eq!(round_trip(&first_segment), first_segment);
         let ack = Segment {
             seq: 0,
             payload: 0,
@@ -582,7 +582,7 @@ mod tests {
             flags: Flags::ACK.with(Flags::ECE),
             bytes: 48,
             sack: [(6000, 7000)].into_iter().collect(),
-            ..data.clone()
+            ..data_segment.clone()
         };
         assert_eq!(round_trip(&ack), ack);
         // A report about thousands of packets is longer than a header byte can express.
@@ -609,7 +609,7 @@ mod tests {
             payload: 0,
             flags: Flags::SYN,
             bytes: 40,
-            ..data
+            ..data_segment
         };
         assert_eq!(round_trip(&syn), syn);
     }

@@ -82,48 +82,50 @@ impl<'a> Lexer<'a> {
     /// Skip blanks and comments. Returns whether anything is left.
     fn skip(&mut self) -> Result<bool, Fault> {
         loop {
-            let rest = self.rest();
-            let blank = rest.len() - rest.trim_start().len();
+            let remaining = self.rest();
+            let blank = remaining.len() - remaining.trim_start().len();
             let slashes = self.comments == Comments::Slashes;
             if blank > 0 {
                 self.pass(blank);
-            } else if rest.starts_with(if slashes { "//" } else { "#" }) {
-                self.pass(rest.find('\n').unwrap_or(rest.len()));
-            } else if slashes && rest.starts_with("/*") {
-                let end = rest.find("*/");
+            } else if remaining.starts_with(if slashes { "//" } else { "#" }) {
+                self.pass(remaining.find('\n').unwrap_or(remaining.len()));
+            } else if slashes && remaining.starts_with("/*") {
+                let end = remaining.find("*/");
                 let end = end.ok_or_else(|| self.fault("/*", "this comment has no end; write */ after it"))?;
                 self.pass(end + 2);
             } else {
-                return Ok(!rest.is_empty());
+                return Ok(!remaining.is_empty());
             }
         }
     }
 
     fn next(&mut self) -> Result<Kind<'a>, Fault> {
-        let rest = self.rest();
-        let first = rest.chars().next().unwrap_or(' ');
-        if rest.starts_with("--") && rest[2..].starts_with(|c: char| c.is_ascii_alphabetic()) {
+        let remaining = self.rest();
+        let first_char = remaining.chars().next().unwrap_or(' ');
+        if remaining.starts_with("--") && remaining[2..].starts_with(|c: char| c.is_ascii_alphabetic()) {
             return self.option();
         }
-        if rest.starts_with("...") {
+        if remaining.starts_with("...") {
             self.pass(3);
             return Ok(Kind::Dots);
         }
-        if let Some(hex) = rest.strip_prefix("0x") {
+        if let Some(hex) = remaining.strip_prefix("0x") {
             let digits = hex.len() - hex.trim_start_matches(|c: char| c.is_ascii_hexdigit()).len();
             return Ok(Kind::Hex(&self.pass(2 + digits)[2..]));
         }
-        if first.is_ascii_digit() || (first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
+        if first_char.is_ascii_digit()
+            || (first_char == '.' && remaining[1..].starts_with(|c: char| c.is_ascii_digit()))
+        {
             return Ok(self.number());
         }
-        if first.is_ascii_alphabetic() || first == '_' {
-            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-            return Ok(Kind::Word(self.pass(end.unwrap_or(rest.len()))));
+        if first_char.is_ascii_alphabetic() || first_char == '_' {
+            let end = remaining.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+            return Ok(Kind::Word(self.pass(end.unwrap_or(remaining.len()))));
         }
-        match first {
+        match first_char {
             '`' => Ok(Kind::Shell(self.between("`", "`", "backtick")?)),
             '"' => Ok(Kind::Quoted(self.between("\"", "\"", "quotation mark")?)),
-            '%' if rest.starts_with("%{") => Ok(Kind::Code(self.between("%{", "}%", "}%")?)),
+            '%' if remaining.starts_with("%{") => Ok(Kind::Code(self.between("%{", "}%", "}%")?)),
             sign => {
                 self.pass(sign.len_utf8());
                 Ok(Kind::Sign(sign))
@@ -133,18 +135,22 @@ impl<'a> Lexer<'a> {
 
     /// A number ends after its digits. The text `1a` is refused by the code that reads the number.
     fn number(&mut self) -> Kind<'a> {
-        let rest = self.rest();
+        let remaining = self.rest();
         let digits = |s: &str| s.len() - s.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let whole = digits(rest);
-        let fraction = rest[whole..].strip_prefix('.').map_or(0, digits);
-        let length = if fraction > 0 { whole + 1 + fraction } else { whole };
+        let whole_digits = digits(remaining);
+        let fraction = remaining[whole_digits..].strip_prefix('.').map_or(0, digits);
+        let length = if fraction > 0 {
+            whole_digits + 1 + fraction
+        } else {
+            whole_digits
+        };
         Kind::Number(self.pass(length))
     }
 
     fn option(&mut self) -> Result<Kind<'a>, Fault> {
-        let rest = self.rest();
-        let end = rest[2..].find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-        let name = &self.pass(end.map_or(rest.len(), |n| n + 2))[2..];
+        let remaining = self.rest();
+        let end = remaining[2..].find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        let name = &self.pass(end.map_or(remaining.len(), |n| n + 2))[2..];
         let Some(value) = self.rest().strip_prefix('=') else {
             return Ok(Kind::Option(name, ""));
         };

@@ -147,14 +147,14 @@ mod tests {
     use super::*;
 
     fn window(wmax: f64) -> BitWindow {
-        let own = DecBitConfig {
+        let own_config = DecBitConfig {
             initial_window: 1.0,
             increase: 1.0,
             decrease: 0.875,
             threshold: 0.5,
             timeout_window: 1.0,
         };
-        BitWindow::new(&own, wmax)
+        BitWindow::new(&own_config, wmax)
     }
 
     /// The window after each acknowledgement.

@@ -110,35 +110,35 @@ mod tests {
 
     #[test]
     fn three_sets_sum_to_one() {
-        let at = |x: f64| (ALPHA.apply(x) * 100.0).round() / 100.0;
+        let alpha_at = |x: f64| (ALPHA.apply(x) * 100.0).round() / 100.0;
         let x = [-1.0, 0.0, 0.15, 0.3, 0.45, 0.6, 5.0];
-        assert_eq!(x.map(at), [0.9, 0.9, 0.7, 0.5, 0.3, 0.1, 0.1]);
+        assert_eq!(x.map(alpha_at), [0.9, 0.9, 0.7, 0.5, 0.3, 0.1, 0.1]);
     }
 
     /// One gap of 0.6 s among gaps of 0.3 s.
     #[test]
     fn a_single_spike_is_ignored() {
-        let mut g = settled();
-        assert_eq!(g.gap(), 0.3);
-        g.update(0.6);
-        let mut most = g.gap();
+        let mut fuzzy = settled();
+        assert_eq!(fuzzy.gap(), 0.3);
+        fuzzy.update(0.6);
+        let mut most_gap = fuzzy.gap();
         for _ in 0..20 {
-            g.update(0.3);
-            most = most.max(g.gap());
+            fuzzy.update(0.3);
+            most_gap = most_gap.max(fuzzy.gap());
         }
-        assert!(most <= 0.36, "{most}");
-        assert!((g.gap() - 0.3).abs() < 0.01, "{}", g.gap());
+        assert!(most_gap <= 0.36, "{most_gap}");
+        assert!((fuzzy.gap() - 0.3).abs() < 0.01, "{}", fuzzy.gap());
     }
 
     /// A permanent change from 0.3 s to 0.6 s: estimate and weight after each gap, computed separately from the
     /// equations.
     #[test]
     fn a_lasting_step_is_followed() {
-        let mut g = settled();
-        let got: Vec<(f64, f64)> = (0..6)
+        let mut fuzzy = settled();
+        let outcomes: Vec<(f64, f64)> = (0..6)
             .map(|_| {
-                g.update(0.6);
-                ((g.gap() * 1e3).round() / 1e3, (g.alpha() * 1e2).round() / 1e2)
+                fuzzy.update(0.6);
+                ((fuzzy.gap() * 1e3).round() / 1e3, (fuzzy.alpha() * 1e2).round() / 1e2)
             })
             .collect();
         let expected = [
@@ -149,6 +149,6 @@ mod tests {
             (0.564, 0.78),
             (0.571, 0.82),
         ];
-        assert_eq!(got, expected);
+        assert_eq!(outcomes, expected);
     }
 }

@@ -109,9 +109,9 @@ pub fn send_within(window: f64, timers: &mut PacketTimers, state: &mut SenderSta
         return Transmit::Segment(s);
     }
     if (state.sent.len() as f64) < libm::floor(window) {
-        let number = state.sent.end();
+        let sequence = state.sent.end();
         if let Some(s) = state.fresh(Role::Single, now) {
-            timers.start(number, state, now);
+            timers.start(sequence, state, now);
             return Transmit::Segment(s);
         }
     }

@@ -113,9 +113,9 @@ impl JacobsonKarels {
     /// Packet `number` has just been sent, again or for the first time.
     fn started(&mut self, number: u64, state: &mut SenderState, now: Time) {
         if self.own.packet_timer {
-            let at = self.expiry(state, now);
+            let expiry = self.expiry(state, now);
             if let Some(p) = state.sent.get_mut(number) {
-                p.deadline = at;
+                p.deadline = expiry;
             }
         }
         if self.deadline == Time::NEVER || (self.own.packet_timer && number == state.sent.una()) {

@@ -137,15 +137,15 @@ mod tests {
 
     /// Let the timer expire. Returns the time of the expiry and the packets that are sent.
     fn expire(generic: &mut Generic, state: &mut SenderState) -> (f64, Vec<u64>) {
-        let at = generic.deadline();
-        generic.on_timer(state, at);
-        (at.seconds(), sends(generic, state, at.seconds()))
+        let deadline = generic.deadline();
+        generic.on_timer(state, deadline);
+        (deadline.seconds(), sends(generic, state, deadline.seconds()))
     }
 
     fn acknowledged(generic: &mut Generic, state: &mut SenderState, to: u64, at: f64) {
         let mover = state.sent.get(to - 1).copied();
         state.sent.advance(to);
-        let a = AckSeen {
+        let ack = AckSeen {
             advances: true,
             duplicate: false,
             bit: false,
@@ -153,7 +153,7 @@ mod tests {
             mover,
             first_answer: None,
         };
-        generic.on_ack(&a, state, Time::from_seconds(at));
+        generic.on_ack(&ack, state, Time::from_seconds(at));
     }
 
     /// A whole window is lost. With a timer for each packet, all packets are sent again at 6 s. With one timer, only
@@ -165,14 +165,14 @@ mod tests {
         assert_eq!(expire(&mut each, &mut state), (6.0, vec![0, 1, 2, 3]));
         let (mut all, mut state) = source("restart-all");
         assert_eq!(expire(&mut all, &mut state), (6.0, vec![0, 1, 2, 3]));
-        let (mut one, mut state) = source("restart");
-        assert_eq!(expire(&mut one, &mut state), (6.0, vec![0]));
-        assert_eq!(expire(&mut one, &mut state), (18.0, vec![0]));
+        let (mut timer, mut state) = source("restart");
+        assert_eq!(expire(&mut timer, &mut state), (6.0, vec![0]));
+        assert_eq!(expire(&mut timer, &mut state), (18.0, vec![0]));
         // The sample is measured from the first transmission. The estimate is 3 + (20 - 3) / 8 s. The timer expires at
         // 20 s plus twice this estimate.
-        acknowledged(&mut one, &mut state, 1, 20.0);
-        assert_eq!(sends(&mut one, &mut state, 20.0), [4]);
-        assert_eq!(expire(&mut one, &mut state), (30.25, vec![1]));
+        acknowledged(&mut timer, &mut state, 1, 20.0);
+        assert_eq!(sends(&mut timer, &mut state, 20.0), [4]);
+        assert_eq!(expire(&mut timer, &mut state), (30.25, vec![1]));
     }
 
     /// Packets sent after the timer started are not repeated with the others.
@@ -188,12 +188,12 @@ mod tests {
     /// starts it.
     #[test]
     fn the_timer_runs_while_something_is_outstanding() {
-        let (mut one, mut state) = source("restart");
-        acknowledged(&mut one, &mut state, 2, 3.0);
-        assert_eq!(one.deadline(), Time::from_seconds(9.0));
-        acknowledged(&mut one, &mut state, 4, 3.0);
-        assert_eq!(one.deadline(), Time::NEVER);
-        assert_eq!(sends(&mut one, &mut state, 4.0), [4, 5, 6, 7]);
-        assert_eq!(one.deadline(), Time::from_seconds(10.0));
+        let (mut timer, mut state) = source("restart");
+        acknowledged(&mut timer, &mut state, 2, 3.0);
+        assert_eq!(timer.deadline(), Time::from_seconds(9.0));
+        acknowledged(&mut timer, &mut state, 4, 3.0);
+        assert_eq!(timer.deadline(), Time::NEVER);
+        assert_eq!(sends(&mut timer, &mut state, 4.0), [4, 5, 6, 7]);
+        assert_eq!(timer.deadline(), Time::from_seconds(10.0));
     }
 }

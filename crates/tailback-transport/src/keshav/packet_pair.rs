@@ -167,10 +167,10 @@ impl PacketPair {
     }
 
     fn send(&mut self, role: Role, state: &mut SenderState, now: Time) -> Transmit {
-        let number = state.sent.end();
+        let sequence = state.sent.end();
         match state.fresh(role, now) {
             Some(s) => {
-                self.timers.start(number, state, now);
+                self.timers.start(sequence, state, now);
                 Transmit::Segment(s)
             }
             None => Transmit::Idle,

@@ -48,14 +48,14 @@ impl Endpoint for Sink {
             return;
         }
         if s.seq == self.next {
-            let before = self.delivered;
+            let delivered_before = self.delivered;
             self.next += 1;
             self.delivered += u64::from(s.payload);
             while let Some(bytes) = self.held.remove(&self.next) {
                 self.next += 1;
                 self.delivered += u64::from(bytes);
             }
-            up.event(AppEvent::Delivered(self.delivered - before));
+            up.event(AppEvent::Delivered(self.delivered - delivered_before));
         } else if s.seq > self.next {
             self.held.insert(s.seq, s.payload);
         }

@@ -143,12 +143,12 @@ impl PacketTimers {
         let SenderState { cfg, sent, report, .. } = state;
         let mut expired = 0;
         self.earliest = Time::NEVER;
-        while let Some(&Reverse((at, number))) = self.running.peek() {
+        while let Some(&Reverse((due, number))) = self.running.peek() {
             let packet = sent
                 .get_mut(number)
-                .filter(|p| p.deadline == at && !(cfg.use_echo && p.heard));
-            if at > now && packet.is_some() {
-                self.earliest = at;
+                .filter(|p| p.deadline == due && !(cfg.use_echo && p.heard));
+            if due > now && packet.is_some() {
+                self.earliest = due;
                 break;
             }
             self.running.pop();
@@ -236,7 +236,7 @@ mod tests {
         for number in 0..PACKETS {
             assert_eq!(next(&mut timers, &mut state), [number]);
             state.sent.advance(number + 1);
-            let a = AckSeen {
+            let ack = AckSeen {
                 advances: true,
                 duplicate: false,
                 bit: false,
@@ -244,7 +244,7 @@ mod tests {
                 mover: None,
                 first_answer: None,
             };
-            timers.on_ack(&a, &mut state, Time::ZERO);
+            timers.on_ack(&ack, &mut state, Time::ZERO);
         }
         assert!(state.sent.looked_at <= 8 * PACKETS, "{}", state.sent.looked_at);
         assert!(!timers.has_due());
@@ -261,11 +261,11 @@ mod tests {
             state.backlog.write(Amount::Unlimited);
             state.fresh(Role::Single, Time::ZERO).expect("a packet");
             timers.start(0, &mut state, Time::ZERO);
-            let (before, expired) = (timers.rtt(), timers.earliest());
+            let (rtt_before, expired) = (timers.rtt(), timers.earliest());
             timers.expire(&mut state, expired);
             timers.resend(&mut state, expired).expect("the packet again");
             let mover = state.sent.get(0).copied();
-            let a = AckSeen {
+            let ack = AckSeen {
                 advances: true,
                 duplicate: false,
                 bit: false,
@@ -273,8 +273,8 @@ mod tests {
                 mover,
                 first_answer: None,
             };
-            timers.on_ack(&a, &mut state, expired + Duration::from_seconds(1.0));
-            (before, expired.seconds(), timers.rtt())
+            timers.on_ack(&ack, &mut state, expired + Duration::from_seconds(1.0));
+            (rtt_before, expired.seconds(), timers.rtt())
         };
         let ((before, expired, first), (_, _, last)) = (estimate("first"), estimate("last"));
         assert!((first - (before + 0.125 * (expired + 1.0 - before))).abs() < 1e-9);

@@ -108,10 +108,10 @@ impl MediaReceiver {
         };
         self.reports.push_back(report.segment(&self.cfg.rule));
         let is_open = |n: u64| n + LATER >= report.end;
-        while let Some(first) = self.arrived.front()
-            && (first.is_some() || !is_open(self.begin))
+        while let Some(first_arrival) = self.arrived.front()
+            && (first_arrival.is_some() || !is_open(self.begin))
         {
-            if first.is_none() {
+            if first_arrival.is_none() {
                 self.missing.push_back(self.begin);
             }
             self.arrived.pop_front();

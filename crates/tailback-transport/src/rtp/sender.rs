@@ -169,10 +169,10 @@ impl MediaSender {
         self.told.clear();
         let base = self.next - self.out.len() as u64;
         let out = (base..).zip(self.out.drain(..)).filter(|(_, o)| !o.is_told);
-        self.told.extend(out.map(|(number, o)| ReportedPacket {
+        self.told.extend(out.map(|(number, outcome)| ReportedPacket {
             number,
-            bytes: o.bytes,
-            sent: o.sent,
+            bytes: outcome.bytes,
+            sent: outcome.sent,
             fate: Fate::Lost,
         }));
         self.lost += self.told.len() as u64;
@@ -321,14 +321,14 @@ impl Endpoint for MediaSender {
         self.next += 1;
         self.report.sent_packets += 1;
         self.report.sent_payload_bytes += u64::from(contents.payload);
-        let sent = LeavingPacket {
+        let leaving = LeavingPacket {
             now,
             number,
             bytes,
             in_flight: self.in_flight,
             is_padding: contents.media.is_none(),
         };
-        self.control.on_sent(&sent);
+        self.control.on_sent(&leaving);
         Transmit::Segment(packet(number, &contents, self.cfg.header, self.cfg.ecn, now))
     }
 
@@ -337,13 +337,13 @@ impl Endpoint for MediaSender {
             true => self.last_sent + PATIENCE,
             false => Time::NEVER,
         };
-        let own = self
+        let control_timer = self
             .control
             .next_timer()
             .filter(|_| !self.is_closed)
             .unwrap_or(Time::NEVER);
         let lost = self.lost_at().unwrap_or(Time::NEVER);
-        let t = self.wake.min(end).min(own).min(lost);
+        let t = self.wake.min(end).min(control_timer).min(lost);
         (t != Time::NEVER).then_some(t)
     }
 

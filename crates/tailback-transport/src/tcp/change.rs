@@ -44,18 +44,18 @@ impl ControlChange {
                 format!("name flows whose transport is \"{}\"", MODEL.name),
             ));
         }
-        let before = Config::resolve_with(settings, own, controllers)?;
+        let old_config = Config::resolve_with(settings, own, controllers)?;
         let (controller, controller_settings) = resolve::congestion(congestion, controllers)?;
-        let after = Config {
+        let new_config = Config {
             controller,
-            asked: Asked::of(controller, &controller_settings, &before.window),
+            asked: Asked::of(controller, &controller_settings, &old_config.window),
             controller_settings,
-            ..before.clone()
+            ..old_config.clone()
         };
-        if before.ecn != EcnMode::Off && agreed(controller) != agreed(before.controller) {
-            return Err(disagree(&before, &after, controllers));
+        if old_config.ecn != EcnMode::Off && agreed(controller) != agreed(old_config.controller) {
+            return Err(disagree(&old_config, &new_config, controllers));
         }
-        Ok(ControlChange(Arc::new(after)))
+        Ok(ControlChange(Arc::new(new_config)))
     }
 
     /// The congestion control, and its own parameters.
@@ -88,15 +88,15 @@ fn disagree(before: &Config, after: &Config, controllers: &[&'static Controller]
     let fits =
         |c: &&Controller| Settings::defaults(c.model).missing().is_none() && agreed(c) == agreed(before.controller);
     let names = controllers.iter().copied().filter(fits).map(|c| c.model.name);
-    let others: Vec<String> = names.filter(|n| *n != old).map(|n| format!("\"{n}\"")).collect();
-    let off = format!("give {} = \"off\" to these flows", ECN.name);
+    let other_names: Vec<String> = names.filter(|n| *n != old).map(|n| format!("\"{n}\"")).collect();
+    let ecn_remedy = format!("give {} = \"off\" to these flows", ECN.name);
     Refusal::new(
         format!(
             "\"{new}\" needs other ECN marks or echoes than \"{old}\", but a connection agrees on them when it opens"
         ),
-        match others.is_empty() {
-            true => off,
-            false => format!("{off}, or change to one of {}", others.join(", ")),
+        match other_names.is_empty() {
+            true => ecn_remedy,
+            false => format!("{ecn_remedy}, or change to one of {}", other_names.join(", ")),
         },
     )
 }

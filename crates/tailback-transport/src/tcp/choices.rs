@@ -93,7 +93,7 @@ tailback_base::choice! {
 impl EcnUse {
     /// The use of ECN with a control that responds to marks in this way.
     pub fn with(self, marks: Marks) -> EcnMode {
-        let on = match self {
+        let is_on = match self {
             EcnUse::WhereAnswered => marks != Marks::Ignores,
             EcnUse::WhereNeeded => marks == Marks::Needs,
             EcnUse::On => true,
@@ -101,7 +101,7 @@ impl EcnUse {
             EcnUse::Ignore => return EcnMode::Ignore,
             EcnUse::NoEcho => return EcnMode::NoEcho,
         };
-        if on { EcnMode::On } else { EcnMode::Off }
+        if is_on { EcnMode::On } else { EcnMode::Off }
     }
 }
 

@@ -318,8 +318,8 @@ impl Config {
 
     /// The size on the wire of this payload, sent as full segments and one last segment.
     pub fn wire_bytes(&self, payload: u64) -> u64 {
-        let (full, rest) = (payload / u64::from(self.payload), payload % u64::from(self.payload));
+        let (full, last_bytes) = (payload / u64::from(self.payload), payload % u64::from(self.payload));
         let segment = |bytes: u32| u64::from(self.wire(bytes, 0, self.timestamps));
-        full * segment(self.payload) + if rest > 0 { segment(rest as u32) } else { 0 }
+        full * segment(self.payload) + if last_bytes > 0 { segment(last_bytes as u32) } else { 0 }
     }
 }

@@ -116,18 +116,18 @@ mod tests {
         for client in ALL {
             for server in ALL {
                 let agreed = agrees(syn_flags(client), server);
-                let least = if client == Agreed::Nothing || server == Agreed::Nothing {
+                let common = if client == Agreed::Nothing || server == Agreed::Nothing {
                     Agreed::Nothing
                 } else if client == server {
                     client
                 } else {
                     Agreed::Classic
                 };
-                assert_eq!(agreed, least, "{client:?} {server:?}");
+                assert_eq!(agreed, common, "{client:?} {server:?}");
                 for arrived in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
                     let answer = syn_ack_flags(agreed, arrived);
                     // A mark on the SYN reads as classic ECN is refused by an end that asked for no more.
-                    assert_eq!(granted(answer, client), least, "{client:?} {server:?} {arrived:?}");
+                    assert_eq!(granted(answer, client), common, "{client:?} {server:?} {arrived:?}");
                 }
             }
         }

@@ -74,7 +74,7 @@ impl Sender {
         let state = self.ca_state();
         let repairing = matches!(state, CaState::Recovery | CaState::Loss);
         let counts = c.seen_records().map(|list| list.counts());
-        let (unacked, sacked, waiting, again) = match counts {
+        let (unacked, sacked, waiting, resent) = match counts {
             Some(n) => (n.outstanding, n.sacked, n.lost, n.again),
             // Without SACK, duplicates stand for segments that have arrived.
             None if !cfg.sack => (segments(c.outstanding()), u64::from(c.duplicates()), 0, 0),
@@ -85,7 +85,7 @@ impl Sender {
         let report = c.report_so_far();
         let (reordering, reordered) = self.recovery().reordering(c);
         let rtt = |seconds: f64| (seconds * 1e6) as u64;
-        let mut shown = vec![
+        let mut entries = vec![
             ("ca_state", state as u64),
             ("snd_cwnd", ((window + 0.5) as u64) / payload),
             (
@@ -98,8 +98,8 @@ impl Sender {
             ),
             ("unacked", unacked),
             ("sacked", sacked),
-            ("lost", waiting + if repairing { again } else { 0 }),
-            ("retrans", again),
+            ("lost", waiting + if repairing { resent } else { 0 }),
+            ("retrans", resent),
             ("reordering", u64::from(reordering)),
             ("reord_seen", u64::from(reordered)),
             ("total_retrans", report.retransmitted_packets),
@@ -112,20 +112,20 @@ impl Sender {
             ("advmss", payload),
         ];
         if report.rtt_samples > 0 {
-            shown.push(("min_rtt", rtt(report.rtt.least)));
+            entries.push(("min_rtt", rtt(report.rtt.least)));
         }
         if let Some(counts) = c.seen_counts() {
             let bytes = counts.bytes().map(u64::from);
-            shown.push(("delivered_ce", u64::from(counts.marked())));
-            shown.extend(
+            entries.push(("delivered_ce", u64::from(counts.marked())));
+            entries.extend(
                 ["delivered_e1_bytes", "delivered_ce_bytes", "delivered_e0_bytes"]
                     .into_iter()
                     .zip(bytes),
             );
         }
         if let Some(list) = c.seen_records() {
-            shown.push(("delivered", list.delivered() / payload));
+            entries.push(("delivered", list.delivered() / payload));
         }
-        shown
+        entries
     }
 }

@@ -124,13 +124,13 @@ mod tests {
 
     #[test]
     fn only_a_ticking_clock_without_a_phase_draws_one() {
-        let drawn = |values: &[(&str, &str)]| {
+        let draws = |values: &[(&str, &str)]| {
             let (mut rng, untouched) = (Stream::new(1, "x"), Stream::new(1, "x").bits());
             Arc::new(config(values)).ends(&mut Path::default, &mut rng);
             rng.bits() != untouched
         };
-        assert!(drawn(&[("profile", "ns2")]));
-        assert!(!drawn(&[("profile", "ns2"), ("clock_phase", "0s")]));
-        assert!(!drawn(&[]));
+        assert!(draws(&[("profile", "ns2")]));
+        assert!(!draws(&[("profile", "ns2"), ("clock_phase", "0s")]));
+        assert!(!draws(&[]));
     }
 }

@@ -53,24 +53,24 @@ impl Reassembly {
     /// The data up to `next` arrived in order. Returns the next expected byte, past any held interval that now
     /// connects.
     pub fn advance(&mut self, next: u64) -> u64 {
-        let mut next = next;
-        let mut gone = 0;
-        while let Some(&(lo, hi)) = self.held.get(gone)
-            && lo <= next
+        let mut next_byte = next;
+        let mut filled = 0;
+        while let Some(&(lo, hi)) = self.held.get(filled)
+            && lo <= next_byte
         {
-            next = next.max(hi);
-            gone += 1;
+            next_byte = next_byte.max(hi);
+            filled += 1;
         }
-        if gone > 0 {
-            self.held.drain(..gone);
+        if filled > 0 {
+            self.held.drain(..filled);
             if self.held.is_empty() && self.held.capacity() > KEEP {
                 self.held = Vec::new();
             }
         }
         if !self.points.is_empty() {
-            self.points.retain(|p| *p >= next);
+            self.points.retain(|p| *p >= next_byte);
         }
-        next
+        next_byte
     }
 
     /// Append up to `most` blocks, most recently touched first.
@@ -110,23 +110,23 @@ pub(crate) fn insert(held: &mut Vec<(u64, u64)>, from: u64, to: u64) -> u64 {
         }
         _ => {}
     }
-    let first = held.partition_point(|(_, hi)| *hi < from);
+    let first_touched = held.partition_point(|(_, hi)| *hi < from);
     let mut covered = 0;
     let (mut lo, mut hi) = (from, to);
-    let mut end = first;
-    while let Some(&(l, h)) = held.get(end)
-        && l <= to
+    let mut end = first_touched;
+    while let Some(&(low, h)) = held.get(end)
+        && low <= to
     {
-        covered += h.min(to).saturating_sub(l.max(from));
-        (lo, hi) = (lo.min(l), hi.max(h));
+        covered += h.min(to).saturating_sub(low.max(from));
+        (lo, hi) = (lo.min(low), hi.max(h));
         end += 1;
     }
-    done_if_long((held.len() - first) / 32);
-    if end == first {
-        held.insert(first, (from, to));
+    done_if_long((held.len() - first_touched) / 32);
+    if end == first_touched {
+        held.insert(first_touched, (from, to));
     } else {
-        held[first] = (lo, hi);
-        held.drain(first + 1..end);
+        held[first_touched] = (lo, hi);
+        held.drain(first_touched + 1..end);
     }
     to - from - covered
 }
@@ -161,15 +161,15 @@ mod tests {
         /// The intervals equal a plain set of bytes.
         #[test]
         fn intervals_are_a_set(ops in prop::collection::vec((0u64..60, 1u64..8), 1..60)) {
-            let mut held = Vec::new();
+            let mut ranges = Vec::new();
             let mut set = std::collections::BTreeSet::new();
             for (from, len) in ops {
                 let before = set.len();
                 set.extend(from..from + len);
-                prop_assert_eq!(insert(&mut held, from, from + len), (set.len() - before) as u64);
-                let bytes: Vec<u64> = held.iter().flat_map(|(lo, hi)| *lo..*hi).collect();
+                prop_assert_eq!(insert(&mut ranges, from, from + len), (set.len() - before) as u64);
+                let bytes: Vec<u64> = ranges.iter().flat_map(|(lo, hi)| *lo..*hi).collect();
                 prop_assert_eq!(&bytes, &set.iter().copied().collect::<Vec<_>>());
-                prop_assert!(held.windows(2).all(|w| w[0].1 < w[1].0));
+                prop_assert!(ranges.windows(2).all(|w| w[0].1 < w[1].0));
             }
         }
     }

@@ -165,9 +165,9 @@ impl Receiver {
             .cfg
             .codepoint_if(agreed.is_ecn() && (self.cfg.ect_on_acks || by_counts));
         self.rule = Echoes::of(self.cfg.controller.facts.echo, agreed);
-        if let Some(a) = self.cfg.accurate.filter(|_| agreed == Agreed::Accurate) {
+        if let Some(accurate) = self.cfg.accurate.filter(|_| agreed == Agreed::Accurate) {
             let counts = &mut self.rare.get_or_insert_default().counts;
-            let counts = counts.get_or_insert_with(|| Box::new(Received::new(a.form, a.option)));
+            let counts = counts.get_or_insert_with(|| Box::new(Received::new(accurate.form, accurate.option)));
             // The sender of a one-way connection sends no option, so none of its segments shows that it supports the
             // option.
             if !self.cfg.two_way {
@@ -400,17 +400,17 @@ impl Receiver {
         self.note_timestamp(s);
         if from <= self.next && to > self.next {
             let was_waiting = !self.held.is_empty();
-            let next = if was_waiting { self.held.advance(to) } else { to };
+            let next_byte = if was_waiting { self.held.advance(to) } else { to };
             // A FIN occupies a unit and delivers nothing.
-            let new = next.min(self.fin) - self.next.min(self.fin);
-            self.next = next;
+            let new = next_byte.min(self.fin) - self.next.min(self.fin);
+            self.next = next_byte;
             if new > 0 {
                 self.delivered += new;
                 up.event(AppEvent::Delivered(new));
             }
             // RFC 5681 section 4.2: "A TCP receiver [...] SHOULD send an immediate ACK when it receives a data segment
             // that fills in all or part of a gap in the sequence space."
-            self.acknowledge_in_order(was_waiting || next > self.fin, now);
+            self.acknowledge_in_order(was_waiting || next_byte > self.fin, now);
         } else if to <= self.next {
             if self.cfg.dsack {
                 self.rare.get_or_insert_default().duplicate = Some((from, to));
@@ -463,11 +463,11 @@ impl Receiver {
     /// At the start, and after an idle period, the sender's window is small, so each segment is acknowledged.
     #[cold]
     fn answers_quickly(&mut self, now: Time) -> bool {
-        let most = (self.cfg.rwnd / 2.0 / self.cfg.segment()).min(f64::from(self.cfg.quick_acks)) as u32;
+        let quick_acks = (self.cfg.rwnd / 2.0 / self.cfg.segment()).min(f64::from(self.cfg.quick_acks)) as u32;
         let r = self.rare.get_or_insert_default();
         let rested = r.last_arrival != Time::NEVER && now.since(r.last_arrival) > self.cfg.initial_rto;
         if r.last_arrival == Time::NEVER || rested {
-            r.quick = most;
+            r.quick = quick_acks;
         }
         r.last_arrival = now;
         let quick = r.quick > 0;
@@ -521,11 +521,11 @@ impl Receiver {
         if !s.flags.has(Flags::SYN) {
             s.flags = s.flags.without(Flags::ACE).with(Flags::of_ace(counts.ace()));
         }
-        let (option, kept) = counts.option(s.timestamps.is_some(), s.sack.len());
-        s.sack.truncate(kept);
-        s.bytes = cfg.wire(s.payload, kept, s.timestamps.is_some());
+        let (option, kept_blocks) = counts.option(s.timestamps.is_some(), s.sack.len());
+        s.sack.truncate(kept_blocks);
+        s.bytes = cfg.wire(s.payload, kept_blocks, s.timestamps.is_some());
         if let Some(option) = option {
-            s.bytes += cfg.wire_counts(option.fields, kept);
+            s.bytes += cfg.wire_counts(option.fields, kept_blocks);
             s.counts = Some(Box::new(option));
         }
     }

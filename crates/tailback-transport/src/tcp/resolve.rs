@@ -238,13 +238,13 @@ fn repair(s: &Settings, recovery: Algorithm) -> Result<RepairRules, Refusal> {
 /// Which reductions are spread. Only a recovery whose window can be spread allows this.
 fn prr(s: &Settings, recovery: Algorithm) -> Result<PrrUse, Refusal> {
     let prr = s.get(&PRR);
-    let alone = match recovery {
+    let lone_feature = match recovery {
         Algorithm::Tahoe => Some("variant \"tahoe\""),
         Algorithm::Pipe => Some("sack_form \"pipe\""),
         Algorithm::EagerPipe => Some("sack_form \"pipe-eager\""),
         _ => None,
     };
-    match alone {
+    match lone_feature {
         Some(of) if prr != PrrUse::Off => Err(Refusal::new(
             format!("prr sets what fast recovery sends, but {of} sets this in its own way"),
             "leave out prr, or give variant = \"sack\" with sack_form = \"rfc6675\"",
@@ -305,7 +305,7 @@ pub(super) fn congestion(
     value: &Value,
     controllers: &[&'static Controller],
 ) -> Result<(&'static Controller, Settings), Refusal> {
-    let (name, given) = match value {
+    let (name, given_settings) = match value {
         Value::Model(m) => (m.model.name, Some(&**m)),
         // The value is a default or a profile's text.
         Value::Text(name) => (name.as_str(), None),
@@ -313,7 +313,7 @@ pub(super) fn congestion(
     };
     // If several models have this name, take the one that was read. A model written in Python may have been defined
     // again.
-    let read = |c: &&Controller| given.is_some_and(|m| std::ptr::eq(c.model, m.model));
+    let read = |c: &&Controller| given_settings.is_some_and(|m| std::ptr::eq(c.model, m.model));
     let all = || controllers.iter().copied();
     let Some(controller) = all().find(read).or_else(|| all().find(|c| c.model.name == name)) else {
         let names = || controllers.iter().map(|c| c.model.name);
@@ -323,7 +323,9 @@ pub(super) fn congestion(
             with_nearest(name, names(), &format!("one of {}", quoted.join(", "))),
         ));
     };
-    let settings = given.cloned().unwrap_or_else(|| Settings::defaults(controller.model));
+    let settings = given_settings
+        .cloned()
+        .unwrap_or_else(|| Settings::defaults(controller.model));
     Ok((controller, settings))
 }
 
@@ -428,7 +430,7 @@ mod tests {
 
     #[test]
     fn a_study_brings_its_own_profile_and_may_build_on_another() {
-        let own = [
+        let own_profiles = [
             NamedValues::from_text("coarse", &[("profile", "ns2"), ("clock_granularity", "500ms")]),
             NamedValues::from_text("loop", &[("profile", "loop")]),
             NamedValues {
@@ -436,7 +438,7 @@ mod tests {
                 values: vec![("payload".into(), Raw::Int(500))],
             },
         ];
-        let resolve = |name: &str| Config::resolve(&Settings::defaults(&MODEL).with("profile", name), &own);
+        let resolve = |name: &str| Config::resolve(&Settings::defaults(&MODEL).with("profile", name), &own_profiles);
         let c = resolve("coarse").unwrap();
         assert_eq!((c.clock_granularity, c.payload), (Duration::from_millis(500), 500));
         assert!(resolve("loop").unwrap_err().problem.contains("builds on itself"));
@@ -451,8 +453,8 @@ mod tests {
 
     #[test]
     fn a_header_that_does_not_fit_in_a_packet_is_refused() {
-        let resolve = |values: &[(&str, &str)]| {
-            let s = values
+        let resolve = |overrides: &[(&str, &str)]| {
+            let s = overrides
                 .iter()
                 .fold(Settings::defaults(&MODEL), |s, (name, text)| s.with(name, text));
             Config::resolve(&s, &[])

@@ -212,7 +212,7 @@ impl Sender {
                 c.on_echo(s.ack, self.recovery.in_recovery(), now);
             }
         }
-        let (a, judged) = if s.ack > c.una() {
+        let (ack_event, judged) = if s.ack > c.una() {
             let echoed = c.take_timestamps(s);
             let sampled = self.recovery.may_sample(c, s.ack);
             let mut a = c.advance(s.ack, echoed, sampled, echo, now);
@@ -236,14 +236,14 @@ impl Sender {
         };
         let c = &mut self.block;
         let judged = if MORE {
-            c.spread(&a, judged, self.recovery.sacked(c))
+            c.spread(&ack_event, judged, self.recovery.sacked(c))
         } else {
             judged
         };
         if MORE {
             c.let_reports_open(self.recovery.reports_open());
         }
-        c.tell_controller(&a, judged, self.limit.limit(), rate.as_ref());
+        c.tell_controller(&ack_event, judged, self.limit.limit(), rate.as_ref());
         if MORE {
             c.note_own_limit();
         }

@@ -123,13 +123,18 @@ mod tests {
     /// given.
     fn history(discount: bool, intervals: &[u64]) -> (LossHistory, u64) {
         let mut h = LossHistory::new(discount);
-        let mut number = 1000;
-        h.lost(number, Time(0), RTT, || intervals[0] as f64);
+        let mut lost_number = 1000;
+        h.lost(lost_number, Time(0), RTT, || intervals[0] as f64);
         for (i, length) in intervals[1..].iter().enumerate() {
-            number += length;
-            assert!(h.lost(number, Time((i as u64 + 1) * 1_000_000_000), RTT, || unreachable!()));
+            lost_number += length;
+            assert!(h.lost(
+                lost_number,
+                Time((i as u64 + 1) * 1_000_000_000),
+                RTT,
+                || unreachable!()
+            ));
         }
-        (h, number)
+        (h, lost_number)
     }
 
     fn near(x: Option<f64>, expected: f64) {
@@ -139,42 +144,42 @@ mod tests {
 
     #[test]
     fn even_intervals_of_100() {
-        let (h, last) = history(false, &[100; 8]);
-        near(h.mean(last + 100), 100.0);
+        let (h, last_lost) = history(false, &[100; 8]);
+        near(h.mean(last_lost + 100), 100.0);
         // A short open interval does not count, but a long one counts: (500 + 5 * 100) / 6.
-        near(h.mean(last + 20), 100.0);
-        near(h.mean(last + 500), 1000.0 / 6.0);
+        near(h.mean(last_lost + 20), 100.0);
+        near(h.mean(last_lost + 500), 1000.0 / 6.0);
     }
 
     /// Of ten intervals the two oldest do not count. If the open interval is added, a third one does not count either.
     #[test]
     fn eight_intervals_count() {
-        let (h, last) = history(false, &[7, 9, 800, 100, 100, 100, 100, 100, 100, 100]);
-        near(h.mean(last + 1), (5.8 * 100.0 + 0.2 * 800.0) / 6.0);
-        near(h.mean(last + 600), (600.0 + 5.0 * 100.0) / 6.0);
+        let (h, last_lost) = history(false, &[7, 9, 800, 100, 100, 100, 100, 100, 100, 100]);
+        near(h.mean(last_lost + 1), (5.8 * 100.0 + 0.2 * 800.0) / 6.0);
+        near(h.mean(last_lost + 600), (600.0 + 5.0 * 100.0) / 6.0);
     }
 
     #[test]
     fn fewer_intervals_share_the_weights_they_have() {
-        let (h, last) = history(false, &[300, 100, 50]);
-        near(h.mean(last + 1), 450.0 / 3.0);
+        let (h, last_lost) = history(false, &[300, 100, 50]);
+        near(h.mean(last_lost + 1), 450.0 / 3.0);
         // The intervals 200, 50 and 100 would give a smaller mean.
-        near(h.mean(last + 200), 150.0);
-        near(h.mean(last + 900), (900.0 + 50.0 + 100.0) / 3.0);
+        near(h.mean(last_lost + 200), 150.0);
+        near(h.mean(last_lost + 900), (900.0 + 50.0 + 100.0) / 3.0);
     }
 
     #[test]
     fn losses_within_a_round_trip_are_one_event() {
         let mut h = LossHistory::new(false);
-        let at = |ms: u64| Time::ZERO + Duration::from_millis(ms);
-        assert!(h.lost(50, at(1000), RTT, || 100.0));
+        let at_ms = |ms: u64| Time::ZERO + Duration::from_millis(ms);
+        assert!(h.lost(50, at_ms(1000), RTT, || 100.0));
         for (i, ms) in [1020, 1040, 1060, 1100].into_iter().enumerate() {
-            assert!(!h.lost(51 + i as u64, at(ms), RTT, || unreachable!()));
+            assert!(!h.lost(51 + i as u64, at_ms(ms), RTT, || unreachable!()));
         }
         // A mark may be seen before a loss that occurred earlier.
-        assert!(!h.lost(49, at(990), RTT, || unreachable!()));
+        assert!(!h.lost(49, at_ms(990), RTT, || unreachable!()));
         assert_eq!(h.mean(60), Some(100.0));
-        assert!(h.lost(90, at(1101), RTT, || unreachable!()));
+        assert!(h.lost(90, at_ms(1101), RTT, || unreachable!()));
         assert_eq!(h.mean(91), Some((40.0 + 100.0) / 2.0));
     }
 
@@ -182,14 +187,14 @@ mod tests {
     /// The new mean is (800 + 0.25 * 5 * 100) / (1 + 0.25 * 5).
     #[test]
     fn discounting_forgets_sooner() {
-        let (h, last) = history(true, &[100; 8]);
-        near(h.mean(last + 200), 700.0 / 6.0);
-        near(h.mean(last + 400), (400.0 + 0.5 * 500.0) / (1.0 + 0.5 * 5.0));
-        near(h.mean(last + 800), (800.0 + 0.25 * 500.0) / (1.0 + 0.25 * 5.0));
-        near(h.mean(last + 8000), (8000.0 + 0.25 * 500.0) / (1.0 + 0.25 * 5.0));
+        let (h, last_lost) = history(true, &[100; 8]);
+        near(h.mean(last_lost + 200), 700.0 / 6.0);
+        near(h.mean(last_lost + 400), (400.0 + 0.5 * 500.0) / (1.0 + 0.5 * 5.0));
+        near(h.mean(last_lost + 800), (800.0 + 0.25 * 500.0) / (1.0 + 0.25 * 5.0));
+        near(h.mean(last_lost + 8000), (8000.0 + 0.25 * 500.0) / (1.0 + 0.25 * 5.0));
         let mut h = h;
-        h.lost(last + 800, Time::NEVER, RTT, || unreachable!());
+        h.lost(last_lost + 800, Time::NEVER, RTT, || unreachable!());
         // After the event the discount is kept, and the long interval counts in full.
-        near(h.mean(last + 801), (800.0 + 0.25 * 500.0) / (1.0 + 0.25 * 5.0));
+        near(h.mean(last_lost + 801), (800.0 + 0.25 * 500.0) / (1.0 + 0.25 * 5.0));
     }
 }

@@ -82,13 +82,13 @@ impl Receiver {
             let i = self.missing.iter().position(|m| m.number == number);
             return i.and_then(|i| self.missing.remove(i)).is_some();
         }
-        let before = if self.end == 0 { now } else { self.latest };
-        let (gap, steps) = (now.since(before), number + 1 - self.end);
+        let begin = if self.end == 0 { now } else { self.latest };
+        let (gap, steps) = (now.since(begin), number + 1 - self.end);
         for missed in self.end..number {
             let share = Duration((u128::from(gap.0) * u128::from(missed + 1 - self.end) / u128::from(steps)) as u64);
             self.missing.push_back(Missing {
                 number: missed,
-                at: before + share,
+                at: begin + share,
                 later: 0,
             });
         }
@@ -118,14 +118,14 @@ impl Receiver {
             least_rto: self.cfg.least_rto.seconds(),
         };
         let rate = self.receive_rate();
-        let first = || {
+        let first_interval = || {
             if path.rtt > 0.0 {
                 1.0 / path.loss_event_rate(rate)
             } else {
                 1.0
             }
         };
-        self.history.lost(number, at, self.rtt, first)
+        self.history.lost(number, at, self.rtt, first_interval)
     }
 
     /// Payload received in the last round trip, bytes/s.
@@ -138,8 +138,8 @@ impl Receiver {
 
     /// Remove arrivals that are at least this old.
     fn forget(&mut self, age: Duration, now: Time) {
-        while let Some(&(at, bytes)) = self.arrivals.front()
-            && now.since(at) >= age
+        while let Some(&(arrival, bytes)) = self.arrivals.front()
+            && now.since(arrival) >= age
         {
             self.arrivals.pop_front();
             self.bytes -= u64::from(bytes);
@@ -186,12 +186,12 @@ impl Endpoint for Receiver {
     fn close(&mut self, _now: Time) {}
 
     fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
-        let (Some((sent, rtt)), true) = (s.timestamps, s.payload > 0) else {
+        let (Some((sent_at, rtt)), true) = (s.timestamps, s.payload > 0) else {
             return;
         };
         // A report that is due at this instant covers the packets before this one.
         self.report_if_due(now);
-        (self.sent, self.arrived, self.rtt) = (sent, now, Duration(rtt.0));
+        (self.sent, self.arrived, self.rtt) = (sent_at, now, Duration(rtt.0));
         self.news = true;
         let mut event = false;
         if self.place(s.seq, now) {

@@ -173,14 +173,14 @@ impl Endpoint for Sender {
         }
         let rtt = Duration(now.since(r.echo).0.saturating_sub(r.delay.0)).max(Duration(1));
         self.sample(rtt);
-        let sent = if self.held.within(self.covered, r.echo) {
+        let sent_share = if self.held.within(self.covered, r.echo) {
             SentOfAllowed::AllAllowed
         } else {
             SentOfAllowed::Less
         };
         self.covered = self.covered.max(r.echo);
         self.reported = self.reported.max(r.end);
-        self.rate.on_report(&r, rtt.seconds(), sent, now);
+        self.rate.on_report(&r, rtt.seconds(), sent_share, now);
         self.be_patient(now);
         if self.is_done() || !self.connected_told {
             self.report_up(up);
@@ -210,10 +210,10 @@ impl Endpoint for Sender {
         self.spoke = true;
         self.report.sent_packets += 1;
         self.report.sent_payload_bytes += u64::from(bytes);
-        let number = self.next;
+        let sequence = self.next;
         self.next += 1;
         Transmit::Segment(packet(
-            number,
+            sequence,
             bytes,
             self.cfg.header,
             self.cfg.ecn,

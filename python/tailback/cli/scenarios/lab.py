@@ -1,4 +1,4 @@
-"""`tailback lab`: sliders over real packets, in a browser."""
+"""`tailback lab`: a page in the browser with sliders, whose pictures show simulated runs packet by packet."""
 
 from __future__ import annotations
 

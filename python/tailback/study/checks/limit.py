@@ -40,7 +40,9 @@ class Limit(Everywhere, kw_only=True, frozen=True):
             raise StudyError("a check needs a limit: above, below, between, near, order, along, predict or word")
         if self.word:
             if limits:
-                raise StudyError(f'word = "{self.word}" has its own limit: leave out above, below, between, published')
+                raise StudyError(
+                    f'word = "{self.word}" has its own limit: leave out the keys above, below, between and published'
+                )
             if self.value is None and self.gain is None and self.over is None and self.class_over is None:
                 raise StudyError(f'word = "{self.word}" needs what the source says: value = 40')
             word(self.word)

@@ -77,8 +77,9 @@ params! {
 
     BUFFER;
     ACCOUNTING: Measurement = Key::choice("accounting", "rio-c",
-        "The packets that the average of a precedence counts: its own and those of better precedences; its own; or \
-         all. The last choice uses no average: it compares its own waiting packets with min_threshold.",
+        "Which packets the average of a precedence counts: packets of this and of better precedences; packets of this \
+         precedence; or all packets. With tail-drop there is no average: the waiting packets of the precedence are \
+         compared with min_threshold.",
         "ns-2 setMREDMode");
     MIN_THRESHOLD: Vec<Level> = Key::new("min_threshold", Kind::Each(Per::Colour, &Kind::Level),
         "[40 packets, 25 packets, 10 packets]",
@@ -144,29 +145,33 @@ impl Configured for Mred {
             levels(&MAX_THRESHOLD)?,
             levels(&INITIAL_AVERAGES)?,
         );
-        if let Some(c) = (0..COLOURS).find(|&c| min[c] > max[c] && measure != Measurement::Waiting) {
+        if let Some(colour) = (0..COLOURS).find(|&colour| min[colour] > max[colour] && measure != Measurement::Waiting)
+        {
             return Err(Refusal::new(
-                format!("min_threshold ({}) is above max_threshold ({})", min[c], max[c]),
+                format!(
+                    "min_threshold ({}) is above max_threshold ({})",
+                    min[colour], max[colour]
+                ),
                 "give each precedence a max_threshold of at least its min_threshold",
             ));
         }
         let top = each_colour(&s.get(&MAX_PROBABILITY));
-        let classes = std::array::from_fn(|c| {
+        let classes = std::array::from_fn(|colour| {
             RedClass::new(Ramp {
-                min_threshold: min[c],
-                max_threshold: max[c],
-                max_probability: top[c],
+                min_threshold: min[colour],
+                max_threshold: max[colour],
+                max_probability: top[colour],
                 gentle: s.get(&GENTLE),
                 shape: RampShape::Line,
             })
         });
         let weights = each_colour(&s.get(&WEIGHTS));
         // If one average serves all colours, it uses the weight of green, as in ns-2.
-        let weight = |c: usize| {
+        let weight = |colour: usize| {
             if accounting == Accounting::Shared {
                 weights[0]
             } else {
-                weights[c]
+                weights[colour]
             }
         };
         let averages = std::array::from_fn(|c| Average::new(initial[c], weight(c), mean_packet));
@@ -214,9 +219,9 @@ impl<P: Packet> Admission<P> for Mred {
         if !queue.fits(p.bytes()) {
             return Decision::Drop(DropReason::Overflow);
         }
-        let (own, class) = (self.populations.of(colour), &mut self.classes[colour as usize]);
+        let (population, class) = (self.populations.of(colour), &mut self.classes[colour as usize]);
         let decision = match self.measure {
-            Measurement::Waiting if self.populations.level(own) >= class.ramp.min_threshold => {
+            Measurement::Waiting if self.populations.level(population) >= class.ramp.min_threshold => {
                 Decision::Drop(DropReason::Percap)
             }
             Measurement::Waiting => Decision::Store,
@@ -225,7 +230,7 @@ impl<P: Packet> Admission<P> for Mred {
                     self.populations.arrival(k, line);
                 }
                 let arrival = Arrival {
-                    average: self.populations.average(own),
+                    average: self.populations.average(population),
                     waiting: queue.backlog().packets,
                     fits: true,
                 };

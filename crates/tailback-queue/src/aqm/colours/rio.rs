@@ -53,7 +53,7 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "ns2-2006",
-        doc: "the average of all as ns-2 keeps it, and ns-2's guards",
+        doc: "the average of all packets as ns-2 computes it, and ns-2's guards",
         values: &[("update", BY_IN), ("ns2_guards", "true")],
     },
 ];
@@ -336,12 +336,12 @@ mod tests {
 
     #[test]
     fn above_the_outer_ramp_everything_out_goes_and_nothing_in() {
-        let held = [
+        let settings = [
             ("weight", "0"),
             ("initial_average", "15 packets"),
             ("initial_average_in", "14.9 packets"),
         ];
-        let mut b = bench(&held);
+        let mut b = bench(&settings);
         for id in 0..2000 {
             b.arrive(packet(id, id % 2 == 0));
             b.serve();
@@ -355,13 +355,13 @@ mod tests {
     /// probability on its ramp.
     #[test]
     fn each_kind_has_its_own_ramp_and_average() {
-        let held = [
+        let settings = [
             ("weight", "0"),
             ("initial_average", "10 packets"),
             ("initial_average_in", "22.5 packets"),
             ("spread", "false"),
         ];
-        let mut b = bench(&held);
+        let mut b = bench(&settings);
         for id in 0..400_000 {
             b.arrive(packet(id, id % 2 == 0));
             b.serve();
@@ -408,7 +408,7 @@ mod tests {
     /// packet times since the "out" packet had left, plus the step of the arrival.
     #[test]
     fn with_ns2s_rule_packets_out_move_no_average_and_end_idle_time() {
-        let with = [
+        let settings = [
             ("update", "in"),
             ("weight", "0.02"),
             ("out_max_threshold", "90 packets"),
@@ -418,7 +418,7 @@ mod tests {
             ("initial_average_in", "22.4682 packets"),
         ];
         for (between, expected) in [(false, 2.8045), (true, 17.6312)] {
-            let mut b = bench(&with);
+            let mut b = bench(&settings);
             b.arrive(packet(0, false));
             assert_eq!(b.serve(), Some(0));
             assert_eq!(b.serve(), None, "idle from now on");
@@ -460,13 +460,13 @@ mod tests {
 
     #[test]
     fn a_capable_packet_is_marked_below_the_cap() {
-        let held = [
+        let settings = [
             ("weight", "0"),
             ("initial_average", "9 packets"),
             ("ecn", "true"),
             ("spread", "false"),
         ];
-        let mut b = bench(&held);
+        let mut b = bench(&settings);
         for id in 0..1000 {
             b.arrive(packet(id, false).capable());
             b.serve();

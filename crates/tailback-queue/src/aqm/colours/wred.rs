@@ -267,8 +267,8 @@ mod tests {
 
     /// The share of signalled packets for each code point in `of`. Packets with these code points arrive in turn.
     fn shares(b: &mut Bench<Fifo<TestPacket, Wred>>, of: &[u8]) -> Vec<f64> {
-        let each = 200_000;
-        for id in 0..each * of.len() as u64 {
+        let per_class = 200_000;
+        for id in 0..per_class * of.len() as u64 {
             let class = id as usize % of.len();
             b.arrive(TestPacket {
                 dscp: of[class],
@@ -276,7 +276,7 @@ mod tests {
             });
             b.serve();
         }
-        let share = |f| b.log.dropped.iter().filter(|d| d.0.flow == f).count() as f64 / each as f64;
+        let share = |f| b.log.dropped.iter().filter(|d| d.0.flow == f).count() as f64 / per_class as f64;
         (0..of.len() as u32).map(share).collect()
     }
 
@@ -328,14 +328,14 @@ mod tests {
 
     #[test]
     fn drop_precedences_and_packets_without_a_class() {
-        let held = [
+        let settings = [
             ("weight", "0"),
             ("initial_average", "36 packets"),
             ("spread", "false"),
             ("classes", "drop-precedence"),
         ];
         // The code points are AF13, AF12 and AF11. Best effort is treated like AF13.
-        let shares = shares(&mut bench(&held), &[14, 12, 10, 0]);
+        let shares = shares(&mut bench(&settings), &[14, 12, 10, 0]);
         for (share, base) in shares.iter().zip([0.075, 0.1 * 8.0 / 12.0, 0.05, 0.075]) {
             assert!((share - base).abs() < 0.003, "{share} for {base}");
         }

@@ -63,10 +63,10 @@ pub static MODEL: Model = Model {
     name: "cobalt",
     family: "queue",
     title: "COBALT (CoDel and BLUE alternate)",
-    summary: "CoDel whose count decreases step by step when the delay is good, and BLUE for flows that do not \
-              respond. Measure: the sojourn time at dequeue, overflows, and whether the queue is empty. Function: \
-              CoDel's control law, and a learned probability. Action: drop (sojourn); with ecn, mark capable packets \
-              instead; BLUE drops any packet (overload).",
+    summary: "CoDel whose count decreases step by step when the delay is good, and BLUE for flows that do not respond. \
+              Measure: the sojourn time at dequeue, overflows, and whether the queue is empty. Function: CoDel's \
+              control law, and a probability that overflows raise and an empty queue lowers. Action: drop (sojourn); \
+              with ecn, mark ECN-capable packets instead; BLUE drops any packet (overload).",
     source: "Palmei et al., LANMAN 2019; Høiland-Jørgensen, Täht, Morton, LANMAN 2018",
     params: PARAMS,
     probes: &PROBES,
@@ -93,9 +93,9 @@ params! {
         "How much an empty queue lowers the probability of drops.", "1/4096: Linux cake, ns-3");
     /// The delay above which BLUE raises its probability without an overflow.
     pub BLUE_THRESHOLD: Option<Duration> = Key::new("blue_threshold", Kind::Time { min: 0.0, max: 100.0 }, "none",
-        "A sojourn above this raises the probability as an overflow does.", "ns-3 has 400 ms");
+        "A sojourn time above this raises the probability as an overflow does.", "ns-3 has 400 ms");
     OWN_ECN: Option<bool> = ecn_key!(
-        "Mark capable packets instead of dropping them, where CoDel acts; BLUE drops them.", "Linux cake");
+        "Mark ECN-capable packets where CoDel would drop them. BLUE also drops ECN-capable packets.", "Linux cake");
     CE_THRESHOLD;
     BEFORE;
 }
@@ -243,16 +243,16 @@ impl Control {
         out: &mut dyn Out<P>,
     ) -> Option<DropReason> {
         let due = self.is_due(now);
-        let over = now.since(p.stamp()) > threshold;
-        if over {
+        let is_over = now.since(p.stamp()) > threshold;
+        if is_over {
             if !self.dropping {
                 self.drop_next = now + control_step(c.interval, self.count);
             }
             self.count = self.count.max(1);
         }
-        self.dropping = over;
+        self.dropping = is_over;
         let mut kill = None;
-        if over {
+        if is_over {
             if due {
                 kill = (!signal(p, c.ecn, MarkReason::Sojourn, out)).then_some(DropReason::Sojourn);
                 self.count += 1;
@@ -368,7 +368,7 @@ impl<P: Packet> Admission<P> for Cobalt {
         let threshold = self.threshold(line.rate);
         loop {
             let mut p = from.pop()?;
-            let came = p.ecn();
+            let arrival_ecn = p.ecn();
             self.sojourn = line.now.since(p.stamp());
             let longer = |than: Option<Duration>| than.is_some_and(|t| self.sojourn > t);
             let (raise, step) = (longer(self.beside.blue_threshold), longer(self.beside.ce_threshold));
@@ -380,7 +380,7 @@ impl<P: Packet> Admission<P> for Cobalt {
                 Some(why) => from.drop(p, why, out),
                 None => {
                     // A packet that the control law marked is not marked again by the step.
-                    if step && p.ecn() == came {
+                    if step && p.ecn() == arrival_ecn {
                         signal(&mut p, true, MarkReason::Step, out);
                     }
                     return Some(p);

@@ -50,8 +50,8 @@ pub static MODEL: Model = Model {
     title: "CoDel (controlled delay)",
     summary: "Drops packets at the head of the queue when their delay has been above a target for a whole interval. \
               Measure: the sojourn time at dequeue. Function: after an interval above target, actions with gaps of \
-              interval / sqrt(count). Action: drop (sojourn); with ecn, mark capable packets instead; a full buffer \
-              drops the arriving packet (overflow).",
+              interval / sqrt(count). Action: drop (sojourn); with ecn, mark ECN-capable packets instead; a full \
+              buffer drops the arriving packet (overflow).",
     source: "Nichols and Jacobson 2012; RFC 8289 section 5",
     params: PARAMS,
     probes: &PROBES,
@@ -70,8 +70,8 @@ params! {
         "RFC 8289 section 4.3");
     /// The number of bytes that may stay in a good queue.
     pub MTU: u64 = Key::new("mtu", Kind::Bytes { min: 0, max: 1_000_000 }, "1500B",
-        "Nothing is dropped while no more than this is left in the queue.", "RFC 8289 section 5.4");
-    OWN_ECN: Option<bool> = ecn_key!("Mark capable packets instead of dropping them.", "RFC 3168; RFC 8289");
+        "No packet is dropped while at most this many bytes are left in the queue.", "RFC 8289 section 5.4");
+    OWN_ECN: Option<bool> = ecn_key!("Mark ECN-capable packets instead of dropping them.", "RFC 3168; RFC 8289");
     CE_THRESHOLD;
     /// Whether packets that a full buffer drops from the queue count as actions of the control law.
     pub COUNT_SHED: bool = Key::new("count_shed", Kind::Bool, "false",

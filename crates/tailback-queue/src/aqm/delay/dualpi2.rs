@@ -226,11 +226,11 @@ impl<P: Packet> DualPi2<P> {
     /// to less than one, this is never the case, and the full buffer limits L instead.
     fn l_is_overloaded(&self) -> bool {
         let k = self.config.coupling * self.base;
-        let over = match self.config.form {
+        let is_over = match self.config.form {
             DualForm::Rfc9332 => k >= 1.0,
             DualForm::Linux => k > 1.0,
         };
-        over && self.config.most >= 1.0
+        is_over && self.config.most >= 1.0
     }
 
     /// Whether the probability of the classic queue has reached its limit. It can reach one if the coupling is below
@@ -240,9 +240,9 @@ impl<P: Packet> DualPi2<P> {
     }
 
     fn has_room(&self, bytes: u32, line: &Line) -> bool {
-        let (held, more) = (self.backlog(), u64::from(bytes));
-        let in_time = |t| held.bytes + more <= (line.rate.bits_per_second() * t / 8.0) as u64;
-        capacity::fits(self.buffer, held, bytes) && self.config.buffer_time.is_none_or(|t| in_time(t.seconds()))
+        let (stored, more) = (self.backlog(), u64::from(bytes));
+        let in_time = |t| stored.bytes + more <= (line.rate.bits_per_second() * t / 8.0) as u64;
+        capacity::fits(self.buffer, stored, bytes) && self.config.buffer_time.is_none_or(|t| in_time(t.seconds()))
     }
 
     /// The first instant of the grid after `now`.
@@ -356,12 +356,12 @@ impl<P: Packet> DualPi2<P> {
             }
             return None;
         }
-        let own = match waiting > self.config.l_floor {
+        let own_probability = match waiting > self.config.l_floor {
             true => self.config.ramp(now.since(p.stamp())),
             false => 0.0,
         };
-        if self.hits(SumFor::LMark, own.max(coupled)) {
-            let why = if own > coupled {
+        if self.hits(SumFor::LMark, own_probability.max(coupled)) {
+            let why = if own_probability > coupled {
                 MarkReason::Step
             } else {
                 MarkReason::Coupled
@@ -445,7 +445,7 @@ impl<P: Packet> QueueDiscipline<P> for DualPi2<P> {
             let waiting = ring.backlog().packets;
             let Some(mut p) = ring.pop() else { return Answer::Empty };
             self.sojourn[side as usize] = line.now.since(p.stamp()).seconds();
-            let alone = self.rings[1 - side as usize].get(0).is_none();
+            let is_alone = self.rings[1 - side as usize].get(0).is_none();
             let stays = self.backlog().bytes < self.config.min_backlog;
             let dropped = match side {
                 Half::L if linux => self.signal_l_as_linux(&mut p, (stays, step), line.now, out),
@@ -458,7 +458,7 @@ impl<P: Packet> QueueDiscipline<P> for DualPi2<P> {
             match dropped {
                 Some(why) => out.dropped(p, Place::Dequeued, why),
                 None => {
-                    self.charge(side, p.bytes(), alone);
+                    self.charge(side, p.bytes(), is_alone);
                     return Answer::Send(p);
                 }
             }

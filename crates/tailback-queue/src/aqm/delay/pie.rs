@@ -47,7 +47,7 @@ params! {
     pub const PARAMS;
 
     pub REFERENCE: Duration = Key::new("reference", Kind::Time { min: 1e-6, max: 100.0 }, "15ms",
-        "The delay at which the queue is held; Linux calls it `target`.",
+        "The delay to which the queue is controlled; Linux calls this delay `target`.",
         "RFC 8033 section 4.2 (QDELAY_REF)").called_elsewhere("target");
     pub UPDATE_INTERVAL: Duration = Key::new("update_interval", Kind::Time { min: 1e-5, max: 100.0 }, "15ms",
         "Time between two updates of the probability.", "RFC 8033 section 4.2 (T_UPDATE)");
@@ -56,26 +56,27 @@ params! {
     pub BETA: f64 = Key::new("beta", Kind::Real { min: 0.0, max: 1000.0 }, "1.25",
         "Gain of the change of the delay, per second.", "RFC 8033 section 4.2");
     pub MAX_BURST: Duration = Key::new("max_burst", Kind::Time { min: 0.0, max: 100.0 }, "150ms",
-        "For how long nothing is signalled after a time without congestion.", "RFC 8033 section 4.4 (MAX_BURST)");
+        "For how long no packet is signalled after a time without congestion.", "RFC 8033 section 4.4 (MAX_BURST)");
     pub DELAY: DelaySource = Key::choice("delay", "timestamp",
         "How the delay is measured: how long the last packet waited, or the backlog divided by the \
          measured departure rate.",
         "RFC 8033 sections 4.3 and 5.2");
     pub RATE_THRESHOLD: u64 = Key::new("rate_threshold", Kind::Bytes { min: 1, max: 100_000_000 }, "16384B",
-        "How much leaves during one measurement of the departure rate. A measurement begins when at least this much \
-         waits.",
+        "How many bytes leave during one measurement of the departure rate. A measurement begins when at least this \
+         many bytes wait.",
         "RFC 8033 section 5.2 (DQ_THRESHOLD)");
     pub DERANDOMISE: bool = Key::new("derandomise", Kind::Bool, "true",
-        "Space the signals: at least 0.85 / p packets apart, at most 8.5 / p.",
+        "Space the signals at least 0.85 / p and at most 8.5 / p packets apart.",
         "RFC 8033 section 5.4; ns-3 has it off");
     pub SPIKE: bool = Key::new("spike", Kind::Bool, "false",
         "Add 0.02 to the probability at each update with a delay above 250 ms.", "Linux pie");
     pub MEAN_PACKET: u64 = Key::new("mean_packet", Kind::Bytes { min: 1, max: 65_535 }, "1000B",
-        "Nothing is signalled while no more than two packets of this size wait.",
+        "No packet is signalled while at most two packets of this size wait.",
         "ns-3; RFC 8033 section 4.1 says MEAN_PKTSIZE");
-    OWN_ECN: Option<bool> = ecn_key!("Mark capable packets instead of dropping them early.", "RFC 8033 section 5.1");
+    OWN_ECN: Option<bool> = ecn_key!(
+        "Mark ECN-capable packets instead of dropping them early.", "RFC 8033 section 5.1");
     pub MARK_CAP: f64 = Key::new("mark_cap", Kind::Real { min: 0.0, max: 1.0 }, "0.1",
-        "Above this probability capable packets are dropped too.", "RFC 8033 section 5.1 (MARK_ECNTH)");
+        "Above this probability, ECN-capable packets are dropped too.", "RFC 8033 section 5.1 (MARK_ECNTH)");
 }
 
 tailback_base::choice! {
@@ -113,8 +114,8 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "PIE (proportional-integral controller enhanced)",
     summary: "Holds the delay at a reference on lines of any rate. Measure: the delay. Function: a probability that \
-              changes while the delay is not at the reference. Action: drop (early); with ecn, mark capable packets \
-              instead while the probability is small.",
+              changes while the delay is not at the reference. Action: drop (early); with ecn, mark ECN-capable \
+              packets instead while the probability is small.",
     source: "Pan et al., HPSR 2013; RFC 8033",
     params: join!(Param: &[BUFFER.param], PARAMS, &[BEFORE]),
     probes: &PROBES,
@@ -302,15 +303,15 @@ impl Pie {
     /// Compute the new probability from the delay `d`. Returns whether further updates would have no effect.
     fn update(&mut self, d: f64) -> bool {
         let c = &self.config;
-        let mut x = c.alpha * (d - c.reference) + c.beta * (d - self.delay_before);
-        x /= SCALE.iter().find(|s| self.probability < s.0).map_or(1.0, |s| s.1);
+        let mut change = c.alpha * (d - c.reference) + c.beta * (d - self.delay_before);
+        change /= SCALE.iter().find(|s| self.probability < s.0).map_or(1.0, |s| s.1);
         if self.probability >= 0.1 {
-            x = x.min(0.02);
+            change = change.min(0.02);
         }
         if c.spike && d > SPIKE_STEP.0 {
-            x += SPIKE_STEP.1;
+            change += SPIKE_STEP.1;
         }
-        self.probability = (self.probability + x).clamp(0.0, 1.0);
+        self.probability = (self.probability + change).clamp(0.0, 1.0);
         let idle = d == 0.0 && self.delay_before == 0.0;
         if idle {
             self.probability *= 0.98;

@@ -53,7 +53,7 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "linux",
-        doc: "RED as Linux has it below the comparison: not gentle, no waiting, marks above the upper threshold too",
+        doc: "RED as in Linux, after the comparison: not gentle, no waiting, and marks also above the upper threshold",
         values: &[
             ("gentle", "false"),
             ("wait", "false"),
@@ -85,7 +85,8 @@ pub static MODEL: Model = Model {
     title: "CHOKe",
     summary: "Compares an arriving packet with one that waits, and drops both if they are of one flow. Measure: the \
               filtered backlog. Function: above the lower threshold, a packet is drawn and compared; then RED's ramp. \
-              Action: drop both (match), never marked; then as RED: drop (early, forced); with ecn, mark instead.",
+              Action: drop both packets (match), which are never marked instead; then as RED: drop (early, forced); \
+              with ecn, mark instead.",
     source: "Pan, Prabhakar, Psounis, INFOCOM 2000",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -165,14 +166,14 @@ impl Configured for Choke {
             _ => None,
         };
         if let Some(unused) = unused {
-            let beside = if by_region && unused == "draws" {
+            let used = if by_region && unused == "draws" {
                 "regions"
             } else {
                 "draw"
             };
             return Err(Refusal::new(
-                format!("{unused} and {beside} both say which packets an arrival is compared with"),
-                format!("leave out {unused} or {beside}"),
+                format!("{unused} and {used} both say which packets an arrival is compared with"),
+                format!("leave out {unused} or {used}"),
             ));
         }
         let config = Config::from_settings(s, &context)?;
@@ -227,17 +228,20 @@ impl Choke {
 
     /// Whether a compared packet belongs to the flow of the arrival. All packets that belong to it are dropped.
     fn matches<P: Packet>(&mut self, p: &P, average: f64, queue: &mut Waiting<'_, P>) -> bool {
-        let own = p.key(self.key);
+        let own_key = p.key(self.key);
         let mut matched = false;
         for _ in 0..self.comparisons(average) {
-            let at = match self.compared {
+            let compared_slot = match self.compared {
                 Compared::Front => queue.oldest(),
                 Compared::Back => queue.newest(),
                 Compared::Drawn(_) | Compared::ByRegion(_) => queue.draw(&mut self.context.stream),
             };
-            let Some(at) = at else { break };
-            if queue.get(at).is_some_and(|twin| twin.key(self.key) == own) {
-                matched |= queue.evict(at, DropReason::Match);
+            let Some(compared_slot) = compared_slot else { break };
+            if queue
+                .get(compared_slot)
+                .is_some_and(|twin| twin.key(self.key) == own_key)
+            {
+                matched |= queue.evict(compared_slot, DropReason::Match);
             }
         }
         matched

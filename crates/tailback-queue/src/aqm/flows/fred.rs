@@ -61,10 +61,10 @@ pub static MODEL: Model = Model {
     name: "fred",
     family: "queue",
     title: "Flow RED",
-    summary: "RED with an account for every flow in the queue: few packets of a flow are safe, many are not. Measure: \
-              the filtered backlog, and each flow's own. Function: RED's ramp above the fair share, a cap on each \
-              flow, and a count of how often a flow exceeded it. Action: drop (early, percap, forced); with ecn, mark \
-              in place of an early drop.",
+    summary: "RED that counts the packets of every flow in the queue. A flow with few packets is safe; a flow with \
+              many packets is not. Measure: the filtered backlog, and each flow's own. Function: RED's ramp above the \
+              fair share, a cap on each flow, and a count of how often a flow exceeded the cap. Action: drop (early, \
+              percap, forced); with ecn, mark in place of an early drop.",
     source: SOURCE,
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -75,8 +75,8 @@ params! {
 
     BUFFER;
     MIN_THRESHOLD: Level = Key::new("min_threshold", Kind::Level, "25%",
-        "Average backlog from which flows above their share are signalled; also what one flow may hold. The paper \
-         uses the packets that are sent in a round trip if these are fewer.", SOURCE);
+        "Average backlog from which flows above their share are signalled; also the most that one flow may have in the \
+         queue. The paper uses the packets that are sent in a round trip if these are fewer.", SOURCE);
     MAX_THRESHOLD: Option<Level> = Key::new("max_threshold", Kind::Level, "none",
         "Average backlog at which everything is dropped. Default: twice min_threshold.", SOURCE);
     WEIGHT;
@@ -166,11 +166,11 @@ impl Fred {
     /// Whether a flow with this backlog may store no more packets.
     fn caps(&self, holds: f64, strikes: u32, fair: f64) -> bool {
         let full = self.average.value() >= self.max;
-        let most = match self.many_flows && full {
+        let most_held = match self.many_flows && full {
             true => 2.0 * self.packet,
             false => self.min,
         };
-        holds >= most || (full && holds > 2.0 * fair) || (holds >= fair && strikes > 1)
+        holds >= most_held || (full && holds > 2.0 * fair) || (holds >= fair && strikes > 1)
     }
 
     fn fair(&self) -> f64 {

@@ -91,7 +91,7 @@ params! {
         "A flow is not TCP-friendly if it sends more than a TCP flow with this round trip would send (R of the paper).",
         SOURCE);
     PENALTY_SHARE: f64 = Key::new("penalty_share", Kind::Real { min: 0.0, max: 1.0 }, "0.05",
-        "The box's part of the line's rate; it gets more only when nothing else waits.", SOURCE);
+        "The share of the line's rate that the box gets. The box gets more only when no other packet waits.", SOURCE);
     BOX_PACKETS: u64 = Key::new("box_packets", Kind::Count { min: 1, max: 1_000_000 }, "10",
         "How many packets the box holds.", SOURCE);
     RELEASE: u64 = Key::new("release", Kind::Count { min: 1, max: 1000 }, "5",

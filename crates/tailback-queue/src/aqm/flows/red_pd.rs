@@ -48,7 +48,8 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "ns2-2006",
-        doc: "the filter as in ns-2: drops of monitored flows spread, flows that do not respond held back always",
+        doc: "the filter as in ns-2: drops of monitored flows are spread, and flows that do not respond are always \
+              held back",
         values: &[("filter_spread", "true"), ("hold_back", "always")],
     },
 ];
@@ -116,7 +117,7 @@ params! {
     PROFILE = profile(PROFILES);
     BUFFER;
     TARGET_RTT: Duration = Key::new("target_rtt", Kind::Time { min: 1e-4, max: 100.0 }, "40ms",
-        "A flow is held back if it takes more than a TCP flow with this round trip would take (R of the paper).",
+        "A flow is held back if it sends more than a TCP flow with this round trip would send (R of the paper).",
         SOURCE);
     LISTS: u64 = Key::new("lists", Kind::Count { min: 1, max: 100 }, "5",
         "How many lists of drops are kept (M).", SOURCE);
@@ -127,29 +128,30 @@ params! {
     LONGEST_LIST: Option<Duration> = Key::new("longest_list", Kind::Time { min: 1e-4, max: 100.0 }, "none",
         "The longest time that a list covers. Default: ten times target_rtt.", NS2);
     FIRST_LIST: Option<Duration> = Key::new("first_list", Kind::Time { min: 1e-4, max: 1e6 }, "none",
-        "When the first list ends; it has all drops until then. Default: after longest_list.", NS2);
+        "When the first list ends. This list has all drops until then. Default: after longest_list.", NS2);
     LEAST_LOSS: f64 = Key::new("least_loss", Kind::Real { min: 0.0, max: 1.0 }, "0.001",
-        "The loss rate of a list above which, at its end, flows may become monitored or be held back more.", NS2);
+        "If the loss rate of a list is above this, flows may become monitored or be held back more at the end of the \
+         list.", NS2);
     LARGEST_STEP: f64 = Key::new("largest_step", Kind::Real { min: 0.0, max: 1.0 }, "0.05",
-        "At each step, the drop probability of a flow that loses no more packets falls by at most this.", NS2);
+        "The most by which the drop probability of a flow that has no further drops falls in one step.", NS2);
     TEST_RESPONSE: bool = Key::new("test_response", Kind::Bool, "true",
         "Judge whether a monitored flow sends less when it loses more. If it does not, hold it back faster.",
         "Mahajan and Floyd 2001 section 4");
     SAMPLES: Samples = Key::choice("samples", "changes",
-        "When rate and loss of a monitored flow are sampled, to judge whether it responds: after each list at whose \
-         end it was held back more, where the judgement holds until the flow is let go; or after every `lists` lists, \
-         where the flow is judged anew each time.",
+        "When rate and loss of a monitored flow are sampled, to judge whether the flow responds. With changes, this is \
+         after each list at whose end the flow was held back more, and the judgement holds until the flow is no longer \
+         monitored. With lists, this is after every `lists` lists, and the flow is judged anew each time.",
         "ns-2 red-pd (changes)");
     DROPS_OF: DropsOf = Key::choice("drops_of", "history",
-        "Which drops of a flow are compared with a mean: those in all kept lists, with the mean over all flows that \
-         are in at least `appearances` of them; or those in the list that ends, with the mean over the flows whose \
-         drop probability changes.",
+        "Which drops of a flow are compared with a mean. With history, these are the drops in all kept lists, compared \
+         with the mean over all flows that are in at least `appearances` of the lists. With list, these are the drops \
+         in the list that ends, compared with the mean over the flows whose drop probability changes.",
         "ns-2 red-pd (history)");
     FILTER_SPREAD: bool = Key::new("filter_spread", Kind::Bool, "false",
-        "Spread the drops of a monitored flow evenly, which nearly doubles them.", NS2);
+        "Spread the drops of a monitored flow evenly, which nearly doubles their number.", NS2);
     HOLD_BACK: HoldBack = Key::choice("hold_back", "congested",
         "When monitored flows are held back: only while RED's average is at min_threshold or above and more than one \
-         packet waits; or, for those that do not respond, at all times.", "always: ns-2 red-pd");
+         packet waits; or, if a flow does not respond, at all times.", "always: ns-2 red-pd");
     FLOW_KEY;
     MIN_THRESHOLD;
     MAX_THRESHOLD;

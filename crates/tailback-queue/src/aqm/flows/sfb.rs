@@ -102,9 +102,10 @@ pub static MODEL: Model = Model {
     name: "sfb",
     family: "queue",
     title: "Stochastic fair Blue",
-    summary: "Blue for each bin of a Bloom filter. Measure: the backlog of a flow's bins. Function: the least of \
-              their probabilities. Action: drop (early); with ecn, mark instead; flows that do not respond are let in \
-              at the penalty rate (penalty), and no flow fills its bins beyond a cap (percap).",
+    summary: "Blue for each bin of a Bloom filter. Measure: the backlog of a flow's bins. Function: the least of the \
+              bins' probabilities. Action: drop (early); with ecn, mark instead; packets of flows that do not respond \
+              are let in up to the penalty rate and dropped beyond it (penalty), and no flow fills its bins beyond a \
+              cap (percap).",
     source: "Feng, Kandlur, Saha, Shin, INFOCOM 2001; Linux sfb",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -116,7 +117,7 @@ params! {
     PROFILE = profile(PROFILES);
     BUFFER;
     LEVELS: u64 = Key::new("levels", Kind::Count { min: 1, max: 16 }, "8",
-        "How many bins a flow has, one on each level.", "Linux sfb; 2 in Feng et al. 2001");
+        "How many levels of bins there are. A flow has one bin on each level.", "Linux sfb; 2 in Feng et al. 2001");
     BINS: u64 = Key::new("bins", Kind::Count { min: 1, max: 65_536 }, "16",
         "How many bins each level has.", "Linux sfb; 23 in Feng et al. 2001");
     BIN_TARGET: u64 = Key::new("bin_target", Kind::Count { min: 1, max: 10_000_000 }, "20",
@@ -131,17 +132,18 @@ params! {
         "Shortest time between two changes of a bin's probability; with 0s it changes with every packet.",
         "Linux sfb; Blue's freeze time in Feng et al. 2001");
     DROP_ABOVE_HALF: bool = Key::new("drop_above_half", Kind::Bool, "true",
-        "Above a probability of one half, drop a part of the packets that would be marked, and all of them at 1.",
+        "When the probability is above one half, drop a part of the packets that would otherwise be marked. When it is \
+         1, drop all these packets.",
         "Linux sfb; false: Feng et al. 2001");
     PENALTY_RATE: u64 = Key::new("penalty_rate", Kind::Count { min: 0, max: 1_000_000_000 }, "10",
-        "How many packets per second all flows that do not respond may send in, taken together.",
+        "How many packets per second are let in from all flows that do not respond, taken together.",
         "Linux sfb penalty_rate");
     PENALTY_BURST: u64 = Key::new("penalty_burst", Kind::Count { min: 1, max: 1_000_000_000 }, "20",
-        "How many packets of flows that do not respond may come at once.", "Linux sfb penalty_burst");
+        "How many packets of flows that do not respond may arrive at once.", "Linux sfb penalty_burst");
     REHASH: Duration = Key::new("rehash", Kind::Time { min: 0.0, max: 1e6 }, "600s",
         "Time between changes of the hash; with 0s the hash never changes.", "Linux sfb rehash");
     WARMUP: Duration = Key::new("warmup", Kind::Time { min: 0.0, max: 1e6 }, "60s",
-        "For how long before a change of the hash the next bins already count packets.", "Linux sfb db");
+        "How long before a change of the hash the bins of the next hash begin to count packets.", "Linux sfb db");
     FLOW_KEY;
     ECN;
     BEFORE;
@@ -156,10 +158,10 @@ impl Configured for Sfb {
     /// # Errors
     /// A cap below the target, or a warm-up longer than the time between changes.
     fn configured(s: &Settings, mut context: BuildContext) -> Result<Self, Refusal> {
-        let (target, most) = (s.get(&BIN_TARGET), s.get(&BIN_MAX));
-        if most < target {
+        let (target, bin_max) = (s.get(&BIN_TARGET), s.get(&BIN_MAX));
+        if bin_max < target {
             return Err(Refusal::new(
-                format!("bin_max ({most}) is below bin_target ({target}): the probability would never rise"),
+                format!("bin_max ({bin_max}) is below bin_target ({target}): the probability would never rise"),
                 "give a bin_max of at least bin_target",
             ));
         }
@@ -191,7 +193,7 @@ impl Configured for Sfb {
             active: Bins::new(&shape, context.stream.bits(), None),
             next: None,
             shape,
-            most: most as u32,
+            most: bin_max as u32,
             drop_above_half: s.get(&DROP_ABOVE_HALF),
             // A token stands for a packet, and is one byte of the bucket.
             penalty: Bucket::full(s.get(&PENALTY_BURST)),
@@ -268,7 +270,7 @@ impl Bins {
 
     /// A packet of this flow arrives: update the bins.
     fn learn(&mut self, key: u64, target: u32, now: Time) -> Least {
-        let mut least = Least {
+        let mut least_of_bins = Least {
             packets: u32::MAX,
             probability: 1.0,
         };
@@ -278,10 +280,10 @@ impl Bins {
             } else if bin.packets >= target {
                 bin.probability.raise(now);
             }
-            least.packets = least.packets.min(bin.packets);
-            least.probability = least.probability.min(bin.probability.value());
+            least_of_bins.packets = least_of_bins.packets.min(bin.packets);
+            least_of_bins.probability = least_of_bins.probability.min(bin.probability.value());
         }
-        least
+        least_of_bins
     }
 
     /// Whether a packet that was admitted at this instant is counted in this set.
@@ -362,15 +364,15 @@ impl<P: Packet> Admission<P> for Sfb {
             return Decision::Drop(DropReason::Overflow);
         }
         let key = p.key(self.key);
-        let least = self.active.learn(key, self.shape.target, line.now);
-        self.probability = least.probability;
-        if least.packets >= self.most {
+        let least_of_bins = self.active.learn(key, self.shape.target, line.now);
+        self.probability = least_of_bins.probability;
+        if least_of_bins.packets >= self.most {
             return Decision::Drop(DropReason::Percap);
         }
-        if let Some(next) = self.next.as_mut().filter(|_| least.probability >= 1.0) {
+        if let Some(next) = self.next.as_mut().filter(|_| least_of_bins.probability >= 1.0) {
             next.learn(key, self.shape.target, line.now);
         }
-        let decision = self.judge(p, least.probability, line.now, out);
+        let decision = self.judge(p, least_of_bins.probability, line.now, out);
         if decision == Decision::Store {
             self.active.add(key, line.now);
             if let Some(next) = &mut self.next {
@@ -382,14 +384,14 @@ impl<P: Packet> Admission<P> for Sfb {
 
     fn left(&mut self, p: &P, how: Exit, _rest: Backlog, line: &Line) {
         // A packet that was refused later never received a time stamp here.
-        let came = match how {
+        let learned_at = match how {
             Exit::Dropped(Place::Arriving, _) => line.now,
             Exit::Served | Exit::Evicted(_) | Exit::Dropped(_, _) => p.stamp(),
         };
         let key = p.key(self.key);
-        self.active.take(key, came);
+        self.active.take(key, learned_at);
         if let Some(next) = &mut self.next {
-            next.take(key, came);
+            next.take(key, learned_at);
         }
     }
 

@@ -273,12 +273,15 @@ impl Aaqm {
             if !presses {
                 return;
             }
-            let at = self.ahead.backlog.packets;
-            let next = match newcomer.filter(|_| at == stored.packets) {
+            let position = self.ahead.backlog.packets;
+            let candidate = match newcomer.filter(|_| position == stored.packets) {
                 Some(bytes) => Some((bytes, line.now)),
-                None => queue.nth(at).and_then(|h| queue.get(h)).map(|p| (p.bytes(), p.stamp())),
+                None => queue
+                    .nth(position)
+                    .and_then(|h| queue.get(h))
+                    .map(|p| (p.bytes(), p.stamp())),
             };
-            let Some((bytes, stored)) = next.filter(|(bytes, _)| self.bucket.take(*bytes)) else {
+            let Some((bytes, stored)) = candidate.filter(|(bytes, _)| self.bucket.take(*bytes)) else {
                 return;
             };
             self.ahead.add(bytes, stored);

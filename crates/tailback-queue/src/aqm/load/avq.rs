@@ -60,7 +60,7 @@ pub static MODEL: Model = Model {
     title: "Adaptive virtual queue",
     summary: "Signals the packets that a slower, virtual line with the same buffer would lose, and adapts the rate of \
               the virtual line until a given share of the real line is used. Measure: the virtual backlog. Function: \
-              whether the virtual buffer overflows. Action: drop (early); with ecn, mark capable packets instead.",
+              whether the virtual buffer overflows. Action: drop (early); with ecn, mark ECN-capable packets instead.",
     source: "Kunniyur and Srikant, SIGCOMM 2001",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -83,7 +83,7 @@ params! {
         "Kunniyur and Srikant 2001: that of the line");
     MEAN_PACKET: u64 = Key::new("mean_packet", Kind::Bytes { min: 1, max: 65_535 }, "500B",
         "Mean packet size, for a virtual buffer in packets.", "ns-2 mean_pktsize_");
-    OWN_ECN: Option<bool> = ecn_key!("Mark capable packets instead of dropping them early.",
+    OWN_ECN: Option<bool> = ecn_key!("Mark ECN-capable packets instead of dropping them early.",
         "RFC 3168; ns-2 markpkts_");
     COUNT_IN_SERVICE;
     BEFORE;
@@ -258,16 +258,16 @@ mod tests {
         assert_eq!(b.log.marks(MarkReason::Early), [0]);
         assert!(close(b.probe("virtual_capacity", 0), after_two - 0.15 * 0.008));
         assert!(close(b.probe("virtual_queue", 0), 2000.0));
-        let before = b.probe("virtual_capacity", 0);
+        let capacity_before = b.probe("virtual_capacity", 0);
         offer(&mut b, 1, 1_000, false);
         assert_eq!(b.log.drops(DropReason::Early), [0]);
-        assert_eq!(b.probe("virtual_capacity", 0), before);
-        assert!(close(b.probe("virtual_queue", 0), 2000.0 - before * 125.0));
+        assert_eq!(b.probe("virtual_capacity", 0), capacity_before);
+        assert!(close(b.probe("virtual_queue", 0), 2000.0 - capacity_before * 125.0));
         // The whole time since the last accepted packet counts at the next one. This time is 1 ms plus 19 ms.
         offer(&mut b, 1, 19_000, false);
         assert!(close(
             b.probe("virtual_capacity", 0),
-            before + 0.15 * (0.98 * 0.020 - 0.008)
+            capacity_before + 0.15 * (0.98 * 0.020 - 0.008)
         ));
     }
 

@@ -50,9 +50,9 @@ pub static MODEL: Model = Model {
     name: "blue",
     family: "queue",
     title: "Blue",
-    summary: "Signals arriving packets with a probability learnt from events. Measure: overflow and idleness. \
-              Function: the probability rises by a step at an overflow and falls by a step when the line is idle, at \
-              most once per freeze time. Action: drop (early); with ecn, mark capable packets instead.",
+    summary: "Signals arriving packets with a probability that two kinds of events change. Measure: overflow and \
+              idleness. Function: the probability rises by a step at an overflow and falls by a step when the line is \
+              idle, at most once per freeze time. Action: drop (early); with ecn, mark ECN-capable packets instead.",
     source: "Feng, Kandlur, Saha, Shin 1999 and 2002",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -168,10 +168,10 @@ impl Probability {
     /// The line has been idle until `now`, and [`Probability::lower`] was called when it became idle: apply the changes
     /// that have become due since then.
     pub fn lower_while_idle(&mut self, now: Time) {
-        if let Some(last) = self.last_down {
-            let moves = now.since(last).0 / self.freeze.0.max(1);
+        if let Some(last_down) = self.last_down {
+            let moves = now.since(last_down).0 / self.freeze.0.max(1);
             if moves > 0 {
-                self.lower_by(moves, last + Duration(moves.saturating_mul(self.freeze.0)));
+                self.lower_by(moves, last_down + Duration(moves.saturating_mul(self.freeze.0)));
             }
         }
     }

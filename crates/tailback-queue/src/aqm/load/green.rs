@@ -52,9 +52,9 @@ pub static MODEL: Model = Model {
     name: "green",
     family: "queue",
     title: "GREEN (rate controller)",
-    summary: "Holds the input at a share of the line. Measure: the filtered arrival rate. Function: a probability \
-              that rises by a step in each period in which the rate is above that share, and otherwise falls by a \
-              step. Action: drop (early); with ecn, mark capable packets instead.",
+    summary: "Holds the input at a share of the line. Measure: the filtered arrival rate. Function: a probability that \
+              rises by a step in each period in which the rate is above that share, and otherwise falls by a step. \
+              Action: drop (early); with ecn, mark ECN-capable packets instead.",
     source: "Wydrowski and Zukerman, ICC 2002",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -285,23 +285,23 @@ mod tests {
     /// Packets that arrive at one instant count as one packet of their total size.
     #[test]
     fn what_comes_at_one_instant_counts_together() {
-        let (mut whole, mut parts) = (
+        let (mut total_rate, mut part_rates) = (
             ArrivalRate::new(Duration::from_millis(100)),
             ArrivalRate::new(Duration::from_millis(100)),
         );
         for ms in (0..1000).step_by(10) {
             let now = Time::ZERO + Duration::from_millis(ms);
-            whole.arrival(1500, now);
+            total_rate.arrival(1500, now);
             for _ in 0..3 {
-                parts.arrival(500, now);
+                part_rates.arrival(500, now);
             }
         }
         // The last instant is not yet included.
         assert!(
-            (parts.value() / whole.value() - 1.0).abs() < 0.01,
-            "{parts:?} {whole:?}"
+            (part_rates.value() / total_rate.value() - 1.0).abs() < 0.01,
+            "{part_rates:?} {total_rate:?}"
         );
-        assert!((whole.value() / 1.2e6 - 1.0).abs() < 0.06, "{whole:?}");
+        assert!((total_rate.value() / 1.2e6 - 1.0).abs() < 0.06, "{total_rate:?}");
     }
 
     /// Without arrivals, the estimate that is used decays with time, so the probability falls.

@@ -49,7 +49,7 @@ pub static MODEL: Model = Model {
     title: "GREEN (by the TCP equation)",
     summary: "Signals each flow with the probability at which a TCP flow with its round trip would send the fair \
               share. Measure: the number of flows. Function: the TCP equation, with a table of round trips. Action: \
-              drop (early); with ecn, mark capable packets instead.",
+              drop (early); with ecn, mark ECN-capable packets instead.",
     source: "Feng, Kapadia, Thulasidasan, GLOBECOM 2002",
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -65,7 +65,7 @@ params! {
         "How many flows share the line. Default: the flows that were seen within `window` are counted.",
         "Feng et al. 2002 (N)");
     WINDOW: Duration = Key::new("window", Kind::Time { min: 1e-6, max: 1000.0 }, "1s",
-        "A flow is counted until it has been silent for this long.", "tailback");
+        "A flow is counted until none of its packets has arrived for this long.", "tailback");
     MSS: u64 = Key::new("mss", Kind::Bytes { min: 1, max: 65_535 }, "1460B",
         "Segment size of the flows.", "Feng et al. 2002 (MSS)");
     CONSTANT: f64 = Key::new("constant", Kind::Real { min: 0.0, max: 10.0 }, "1.224744871391589",
@@ -172,15 +172,15 @@ pub struct GreenTcp {
 
 impl<P: Packet> Admission<P> for GreenTcp {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
-        let number = self.numbers.number(p.flow());
+        let flow_number = self.numbers.number(p.flow());
         self.flows = match &mut self.count {
             Count::Given(flows) => *flows,
-            Count::Seen(active) => active.seen(number, line.now),
+            Count::Seen(active) => active.seen(flow_number, line.now),
         };
         if !queue.fits(p.bytes()) {
             return Decision::Drop(DropReason::Overflow);
         }
-        let rtt = self.rtts[number as usize % self.rtts.len()].seconds();
+        let rtt = self.rtts[flow_number as usize % self.rtts.len()].seconds();
         let windows = self.flows as f64 * self.segment / (line.rate.bits_per_second() * rtt);
         self.probability = (windows * windows).min(1.0);
         early(self.context.stream.chance(self.probability), p, self.ecn, out)

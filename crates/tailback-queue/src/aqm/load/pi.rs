@@ -48,7 +48,7 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "Proportional-integral controller",
     summary: "Holds the queue at a reference under any load. Measure: the sampled backlog. Function: a probability \
-              that changes while the queue is not at the reference. Action: drop (early); with ecn, mark capable \
+              that changes while the queue is not at the reference. Action: drop (early); with ecn, mark ECN-capable \
               packets instead.",
     source: "Hollot, Misra, Towsley, Gong, INFOCOM 2001",
     params: PARAMS,
@@ -60,7 +60,7 @@ params! {
 
     pub BUFFER: Size = params::BUFFER.with_default("800 packets", "Hollot et al. 2001");
     pub REFERENCE: Level = Key::new("reference", Kind::Level, "200 packets",
-        "The backlog at which the queue is held. If it is in packets and the buffer in bytes, a packet counts as \
+        "The backlog to which the queue is controlled. If it is in packets and the buffer in bytes, a packet counts as \
          mean_packet.",
         "Hollot et al. 2001; ns-2 has 50");
     A: f64 = Key::new("a", Kind::Real { min: 0.0, max: 1.0 }, "1.822e-5",
@@ -282,10 +282,10 @@ mod tests {
         let jump = 1.822e-5 * 100.0 + 1.816e-5 * 50.0;
         assert!((b.probe("probability", 0) - jump).abs() < 1e-12);
         b.pass(Duration::from_seconds(1.0));
-        let held = 170.0 * (1.822e-5 - 1.816e-5) * 100.0;
-        assert!((b.probe("probability", 0) - jump - held).abs() < 1e-12);
+        let growth = 170.0 * (1.822e-5 - 1.816e-5) * 100.0;
+        assert!((b.probe("probability", 0) - jump - growth).abs() < 1e-12);
         // The probability grows by 1.02e-5 per packet of error and second.
-        assert!((held - 1.02e-3).abs() < 1e-12);
+        assert!((growth - 1.02e-3).abs() < 1e-12);
     }
 
     /// The queue is created after ten seconds, with a backlog. Samples are taken from then on, and the time before is
@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn what_contradicts_itself_is_refused() {
-        for (with, says) in [
+        for (overrides, says) in [
             (vec![("a", "1e-5"), ("b", "2e-5")], "smaller than b"),
             (vec![("design_flows", "60")], "needs design_rtt"),
             (vec![("design_rtt", "100ms")], "needs design_flows"),
@@ -393,7 +393,7 @@ mod tests {
                 "computed from design_flows",
             ),
         ] {
-            let e = Pi::configured(&settings(&with), context()).unwrap_err();
+            let e = Pi::configured(&settings(&overrides), context()).unwrap_err();
             assert!(format!("{e:?}").contains(says), "{e:?}");
         }
     }

@@ -54,7 +54,7 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "REM (random exponential marking)",
     summary: "Adapts a price until the input equals the line's rate and the backlog is at a reference. Measure: \
-              backlog and input. Function: a probability exponential in the price. Action: with ecn, mark capable \
+              backlog and input. Function: a probability exponential in the price. Action: with ecn, mark ECN-capable \
               packets as they leave, and never signal other packets; without ecn, drop at arrival (early).",
     source: "Athuraliya, Low, Li, Yin 2001",
     params: PARAMS,
@@ -66,13 +66,13 @@ params! {
 
     BUFFER;
     REFERENCE: Level = Key::new("reference", Kind::Level, "20 packets",
-        "The backlog at which the queue is held. If it is in packets and the buffer in bytes, a packet counts as \
+        "The backlog to which the queue is controlled. If it is in packets and the buffer in bytes, a packet counts as \
          mean_packet.", "ns-2 pbo_");
     GAMMA: f64 = Key::new("gamma", Kind::Real { min: 0.0, max: 1e3 }, "0.001",
         "How much each update adds to the price for each packet of mismatch between input, backlog and line.",
         "Athuraliya et al. 2001; ns-2 gamma_");
     PHI: f64 = Key::new("phi", Kind::Real { min: 1.0, max: 1e3 }, "1.001",
-        "Base of the exponential; at 1 nothing is ever signalled.", "Athuraliya et al. 2001; ns-2 phi_");
+        "Base of the exponential. With 1, no packet is ever signalled.", "Athuraliya et al. 2001; ns-2 phi_");
     ALPHA: f64 = Key::new("alpha", Kind::Real { min: 0.0, max: 1e3 }, "0.1",
         "Weight of a packet of backlog above the reference in the mismatch; a packet of input has the weight 1.",
         "Athuraliya et al. 2001");
@@ -83,7 +83,7 @@ params! {
     MEAN_PACKET: u64 = Key::new("mean_packet", Kind::Bytes { min: 1, max: 65_535 }, "500B",
         "Mean packet size, by which the input and the line's rate are counted in packets; also for buffers in bytes.",
         "ns-2 mean_pktsize_");
-    OWN_ECN: Option<bool> = ecn_key!("Mark capable packets as they leave, and drop nothing early.",
+    OWN_ECN: Option<bool> = ecn_key!("Mark ECN-capable packets as they leave, and drop no packet early.",
         "RFC 3168; ns-2 markpkts_");
     COUNT_IN_SERVICE;
     BEFORE;
@@ -252,12 +252,12 @@ mod tests {
         ] {
             let mut b = bench(&[("mean_packet", mean), ("buffer", buffer)]);
             hold(&mut b, 30, 1);
-            let before = b.probe("price", 0);
+            let price_before = b.probe("price", 0);
             for n in 1..=500 {
                 b.arrive(TestPacket::new(n, 0, 250));
                 b.serve();
                 b.pass(Duration::from_millis(2));
-                let rise = b.probe("price", 0) - before;
+                let rise = b.probe("price", 0) - price_before;
                 assert!(
                     (rise - 0.001 * n as f64).abs() < 1e-9,
                     "{buffer} {mean}: {rise} after {n}"

@@ -140,10 +140,10 @@ enum Clock {
 
 impl Band {
     fn from_settings(s: &Settings) -> Result<Band, Refusal> {
-        let (lowest, first, highest) = (s.get(&LOWEST), s.get(&MAX_PROBABILITY), s.get(&HIGHEST));
-        if first < lowest || first > highest {
+        let (lowest, initial, highest) = (s.get(&LOWEST), s.get(&MAX_PROBABILITY), s.get(&HIGHEST));
+        if initial < lowest || initial > highest {
             return Err(Refusal::new(
-                format!("max_probability = {first} is not between lowest = {lowest} and highest = {highest}"),
+                format!("max_probability = {initial} is not between lowest = {lowest} and highest = {highest}"),
                 "give a max_probability between the two; it is the first value",
             ));
         }
@@ -254,19 +254,19 @@ mod tests {
     fn above_the_band_it_climbs_by_a_quarter_and_then_by_a_step() {
         let mut b = held("11.01 packets", &[("max_probability", "0.01")]);
         let published = [0.0125, 0.015625, 0.01953, 0.02441, 0.03052, 0.03815, 0.04768];
-        let seen = periods(&mut b, 60);
-        for (x, y) in seen.iter().zip(published) {
+        let max_probabilities = periods(&mut b, 60);
+        for (x, y) in max_probabilities.iter().zip(published) {
             assert!((x - y).abs() < 6e-6, "{x} for {y}");
         }
-        assert!((seen[7] - seen[6] - 0.01).abs() < 1e-12);
-        assert_eq!(seen[59], 0.5, "and no further");
+        assert!((max_probabilities[7] - max_probabilities[6] - 0.01).abs() < 1e-12);
+        assert_eq!(max_probabilities[59], 0.5, "and no further");
     }
 
     #[test]
     fn below_the_band_it_falls_by_a_factor_and_inside_it_stays() {
-        let seen = periods(&mut held("8.99 packets", &[]), 30);
-        assert!((seen[0] - 0.09).abs() < 1e-12 && (seen[1] - 0.081).abs() < 1e-12);
-        assert_eq!(seen[29], 0.01);
+        let max_probabilities = periods(&mut held("8.99 packets", &[]), 30);
+        assert!((max_probabilities[0] - 0.09).abs() < 1e-12 && (max_probabilities[1] - 0.081).abs() < 1e-12);
+        assert_eq!(max_probabilities[29], 0.01);
         for inside in ["9 packets", "10 packets", "11 packets"] {
             assert_eq!(periods(&mut held(inside, &[]), 3)[2], 0.1);
         }
@@ -275,14 +275,14 @@ mod tests {
     #[test]
     fn by_arrivals_it_moves_later_than_a_period_after_the_last_move() {
         let mut b = held("12 packets", &[("clock", "arrival")]);
-        let mut at = |ms: u64| {
+        let mut run_to = |ms: u64| {
             b.until(Time::ZERO + Duration::from_millis(ms));
             b.arrive(TestPacket::new(ms, 0, 500));
             b.serve();
             (b.probe("max_probability", 0) * 1000.0).round()
         };
         assert_eq!(
-            [500, 700, 1000, 1200, 1300].map(&mut at),
+            [500, 700, 1000, 1200, 1300].map(&mut run_to),
             [100.0, 110.0, 110.0, 110.0, 120.0]
         );
     }
@@ -293,22 +293,22 @@ mod tests {
     fn a_signal_that_was_too_weak_grows_until_packets_are_dropped() {
         let mut b = held("12 packets", &[("max_probability", "0.01"), ("spread", "false")]);
         let mut share = |n: u64| {
-            let before = b.log.dropped.len();
+            let dropped_before = b.log.dropped.len();
             for id in 0..n {
                 b.arrive(TestPacket::new(id, 0, 500));
                 b.serve();
             }
-            (b.log.dropped.len() - before) as f64 / n as f64
+            (b.log.dropped.len() - dropped_before) as f64 / n as f64
         };
         assert!((share(20_000) - 0.007).abs() < 0.002, "0.7 of 0.01");
         b.pass(Duration::from_seconds(30.0));
         let mut share = |n: u64| {
-            let before = b.log.dropped.len();
+            let dropped_before = b.log.dropped.len();
             for id in 0..n {
                 b.arrive(TestPacket::new(id, 0, 500));
                 b.serve();
             }
-            (b.log.dropped.len() - before) as f64 / n as f64
+            (b.log.dropped.len() - dropped_before) as f64 / n as f64
         };
         assert!((share(20_000) - 0.35).abs() < 0.01, "0.7 of 0.5");
     }

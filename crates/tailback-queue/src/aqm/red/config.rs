@@ -77,14 +77,14 @@ impl Config {
 /// # Errors
 /// The user gives both the weight and the rule.
 pub fn weight(s: &Settings, context: &BuildContext) -> Result<f64, Refusal> {
-    let (rule, given) = (s.get(&WEIGHT_RULE), s.gives(&WEIGHT));
+    let (rule, gives_weight) = (s.get(&WEIGHT_RULE), s.gives(&WEIGHT));
     let mean_packet = s.get(&MEAN_PACKET);
     let derived = match rule {
         WeightRule::ByRate => weight_for_rate(context.rate.bits_per_second(), mean_packet),
         WeightRule::ByRoundTrip => weight_for_round_trip(context.rate, context.delay, mean_packet),
         WeightRule::Given => return Ok(s.get(&WEIGHT)),
     };
-    match (given, s.gives(&WEIGHT_RULE)) {
+    match (gives_weight, s.gives(&WEIGHT_RULE)) {
         (false, _) => Ok(derived),
         (true, false) => Ok(s.get(&WEIGHT)),
         (true, true) => Err(Refusal::new(

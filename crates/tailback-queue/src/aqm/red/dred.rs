@@ -56,9 +56,9 @@ pub static MODEL: Model = Model {
     name: "dred",
     family: "queue",
     title: "Dynamic RED",
-    summary: "Holds the backlog at a target under any load. Measure: the sampled backlog. Function: a probability \
-              that changes in proportion to the filtered error. Action: drop (early); with ecn, mark capable packets \
-              instead; below the cut-off, nothing.",
+    summary: "Holds the backlog at a target under any load. Measure: the sampled backlog. Function: a probability that \
+              changes in proportion to the filtered error. Action: drop (early); with ecn, mark ECN-capable packets \
+              instead; below the cut-off, no packet is signalled.",
     source: SOURCE,
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -69,15 +69,15 @@ params! {
 
     BUFFER;
     TARGET: Level = Key::new("target", Kind::Level, "50%",
-        "The backlog at which the queue is held.", SOURCE);
+        "The backlog to which the queue is controlled.", SOURCE);
     GAIN: f64 = Key::new("gain", Kind::Real { min: 0.0, max: 1.0 }, "5e-5",
         "The gain: how much the probability changes in one sample if the error is as large as the buffer.", SOURCE);
     FILTER: f64 = Key::new("filter", Kind::Real { min: 0.0, max: 1.0 }, "0.002",
-        "Weight of a new error in the filtered one.", SOURCE);
+        "Weight of a new error in the filtered error.", SOURCE);
     INTERVAL: Option<Duration> = Key::new("interval", Kind::Time { min: 1e-7, max: 100.0 }, "none",
         "Time between samples. Default: the time that ten mean packets take on the line.", SOURCE);
     CUTOFF: Option<Level> = Key::new("cutoff", Kind::Level, "none",
-        "The backlog below which nothing is signalled. Default: 0.9 of the target.", SOURCE);
+        "The backlog below which no packet is signalled. Default: 0.9 of the target.", SOURCE);
     MAX_PROBABILITY: f64 = Key::new("max_probability", PROBABILITY, "1",
         "The largest value of the probability.", SOURCE);
     ECN;
@@ -300,7 +300,7 @@ mod tests {
     fn under_any_load_the_queue_settles_at_the_target() {
         for load in [1.1, 1.5] {
             let mut b = bench(&[("gain", "5e-4")]);
-            let (mut credit, mut held) = (0.0, vec![]);
+            let (mut credit, mut queue_lengths) = (0.0, vec![]);
             for id in 0..250_000_u64 {
                 credit += load * (1.0 - 2.0 * b.probe("probability", 0));
                 while credit >= 1.0 {
@@ -310,22 +310,22 @@ mod tests {
                 b.serve();
                 b.pass(Duration::from_millis(4));
                 if id > 200_000 {
-                    held.push(b.backlog().packets as f64);
+                    queue_lengths.push(b.backlog().packets as f64);
                 }
             }
-            let mean = held.iter().sum::<f64>() / held.len() as f64;
+            let mean = queue_lengths.iter().sum::<f64>() / queue_lengths.len() as f64;
             assert!((mean - 50.0).abs() < 5.0, "load {load}: {mean}");
         }
     }
 
     #[test]
     fn what_contradicts_itself_is_refused() {
-        for (with, says) in [
+        for (overrides, says) in [
             (("buffer", "unlimited"), "unlimited"),
             (("cutoff", "60 packets"), "above target"),
             (("target", "3KB"), "counted in packets"),
         ] {
-            let e = build(&[with]).unwrap_err();
+            let e = build(&[overrides]).unwrap_err();
             assert!(e.problem.contains(says), "{e}");
         }
     }

@@ -52,8 +52,8 @@ params! {
     WEIGHT;
     WEIGHT_RULE;
     MAX_PROBABILITY: f64 = Key::new("max_probability", Kind::Real { min: 0.0, max: 2.0 / 3.0 }, "0.02",
-        "Two thirds of the signal probability as the average reaches max_threshold. A straight ramp of the same area \
-         reaches this value there.", "ns-3 LInterm 50");
+        "Two thirds of the signal probability as the average reaches max_threshold. A linear ramp of the same area \
+         would reach this value at max_threshold.", "ns-3 LInterm 50");
     GENTLE;
     ECN;
     MARK_CAP;
@@ -127,10 +127,10 @@ mod tests {
         for (average, expected) in [(5.0, 0.0), (7.5, 0.009375), (10.0, 0.0375), (12.5, 0.084375)] {
             assert!((at(average, &[]) - expected).abs() < 1e-12, "{average}");
         }
-        let line = |average| base(average, 5.0, 15.0, 0.1, true);
+        let linear_red = |average| base(average, 5.0, 15.0, 0.1, true);
         let meet = 5.0 + 20.0 / 3.0;
-        assert!((at(meet, &[]) - line(meet)).abs() < 1e-12 && (line(meet) - 0.0667).abs() < 1e-4);
-        assert!(at(11.6, &[]) < line(11.6) && at(11.7, &[]) > line(11.7));
+        assert!((at(meet, &[]) - linear_red(meet)).abs() < 1e-12 && (linear_red(meet) - 0.0667).abs() < 1e-4);
+        assert!(at(11.6, &[]) < linear_red(11.6) && at(11.7, &[]) > linear_red(11.7));
         assert!((at(15.0, &[]) - 0.1).abs() < 1e-12, "gentle: down to max_probability");
         assert!(at(14.999, &[]) > 0.149);
         assert_eq!(at(15.0, &[("gentle", "false")]), 1.0);

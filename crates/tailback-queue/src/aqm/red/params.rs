@@ -19,10 +19,11 @@ params! {
         "Average backlog at which the probability reaches max_probability. Default: three times min_threshold.",
         "Floyd 1997");
     pub DELAY_TARGET: Option<Duration> = Key::new("delay_target", Kind::Time { min: 1e-6, max: 100.0 }, "none",
-        "Derive both thresholds from this delay and the line's rate: min = max(5 packets, half of it), max = 3 min.",
+        "Derive both thresholds from the number of packets that the line sends in this time: min is half of this \
+         number, but at least 5 packets, and max = 3 min.",
         "ns-2 automatic setting, there 5 ms; Floyd, Gummadi, Shenker 2001");
     pub WEIGHT: f64 = Key::new("weight", PROBABILITY, "0.002",
-        "Weight of a new sample in the average; 0 holds the average at initial_average.",
+        "Weight of a new sample in the average. With 0, the average stays at initial_average.",
         "Floyd and Jacobson 1993 section 6");
 }
 
@@ -52,7 +53,7 @@ params! {
         "If the base probability is above this, an early signal drops even an ECN-capable packet.",
         "ns-2 mark_p_ since 12/2005");
     pub MARK_ABOVE_MAX: bool = Key::new("mark_above_max", Kind::Bool, "false",
-        "With ecn, mark capable packets also when the probability is 1, instead of a forced drop.",
+        "With ecn, mark ECN-capable packets also when the probability is 1, instead of a forced drop.",
         "Listing in Jiang 2006");
     pub BYTES: bool = Key::new("bytes", Kind::Bool, "false",
         "Multiply the probability by size / mean_packet, and count the packets since the last signal in mean packets.",
@@ -67,7 +68,8 @@ params! {
     pub WAIT: bool = Key::new("wait", Kind::Bool, "true",
         "Send no signal for 1/pb packets after each signal, where pb is the base probability.", "ns-2 wait_");
     pub FIRST_COUNT: u64 = Key::new("first_count", Kind::Count { min: 0, max: 1 }, "1",
-        "When an arrival counts: before its own test (1), or only after it was accepted (0).", "ns-2 (1); REDn (0)");
+        "When an arrival is added to the count of packets since the last signal: before the test of this arrival (1), \
+         or only after it was accepted (0).", "ns-2 (1); REDn (0)");
     pub NS2_GUARDS: bool = Key::new("ns2_guards", Kind::Bool, "false",
         "Do nothing while fewer than two packets wait (red on a buffer in bytes: while no packet waits), and spare the \
          arrival that crosses min_threshold.", "ns-2 red");

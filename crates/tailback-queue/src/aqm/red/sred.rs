@@ -85,7 +85,8 @@ pub static MODEL: Model = Model {
     title: "Stabilised RED",
     summary: "The signal probability depends on the length of the queue and on an estimate of the number of flows. \
               Measure: the backlog in three steps, and how often an arrival meets its own flow in a list of earlier \
-              arrivals. Function: the product of both. Action: drop (early); with ecn, mark capable packets instead.",
+              arrivals. Function: the product of both. Action: drop (early); with ecn, mark ECN-capable packets \
+              instead.",
     source: SOURCE,
     params: PARAMS,
     probes: &Probe::defs(&READ),
@@ -96,8 +97,8 @@ params! {
 
     BUFFER;
     FORM: Form = Key::choice("form", "full",
-        "simple signals all flows alike; full signals a flow more if it had more hits; detector signals no flow and \
-         counts the hits of each flow, which needs no buffer.",
+        "With simple, all flows are signalled alike. With full, a flow is signalled more if it had more hits. With \
+         detector, no flow is signalled and the hits of each flow are counted, which needs no buffer.",
         "Ott, Lakshman, Wong 1999 sections III and IV (the list)");
     LIST: u64 = Key::new("list", Kind::Count { min: 1, max: 10_000_000 }, "1000",
         "How many zombies, which are records of earlier arrivals, the list holds (M).", SOURCE);
@@ -105,9 +106,9 @@ params! {
         "Probability that an arrival without a hit takes the place of the zombie it met. This probability divided by \
          `list` is the weight of a new sample in the hit frequency P.", SOURCE);
     MAX_PROBABILITY: f64 = Key::new("max_probability", PROBABILITY, "0.15",
-        "Signal probability from a third of the buffer on, with 256 flows or more.", SOURCE);
+        "Signal probability at backlogs from a third of the buffer on, with 256 flows or more.", SOURCE);
     USE_AVERAGE: bool = Key::new("use_average", Kind::Bool, "false",
-        "Use the filtered backlog in place of the backlog.", "Jiang 2006");
+        "Use the filtered backlog instead of the backlog.", "Jiang 2006");
     WEIGHT;
     FLOW_KEY;
     ECN;
@@ -204,13 +205,13 @@ impl Sred {
             return false;
         }
         let i = self.context.stream.below(self.size as u64) as usize;
-        let z = &mut self.zombies[i];
-        if z.flow == flow {
-            z.hits = z.hits.saturating_add(1);
+        let zombie = &mut self.zombies[i];
+        if zombie.flow == flow {
+            zombie.hits = zombie.hits.saturating_add(1);
             return true;
         }
         if self.context.stream.chance(self.overwrite) {
-            *z = Zombie { flow, hits: 0 };
+            *zombie = Zombie { flow, hits: 0 };
         }
         false
     }
@@ -383,18 +384,18 @@ mod tests {
     fn the_steps_and_the_number_of_flows() {
         let (_, mut sred) = build(&[("form", "simple")]).unwrap();
         sred.hits = 1.0 / 64.0;
-        let of = |sred: &Sred, q| sred.signal_probability(q, false);
-        assert_eq!(of(&sred, 50.0), 0.15 / 16.0, "64 flows");
-        assert_eq!(of(&sred, 16.0), 0.0, "below a sixth of 100");
-        assert_eq!(of(&sred, 17.0), 0.15 / 64.0);
-        assert_eq!(of(&sred, 33.0), 0.15 / 64.0);
-        assert_eq!(of(&sred, 34.0), 0.15 / 16.0);
+        let probability_of = |sred: &Sred, q| sred.signal_probability(q, false);
+        assert_eq!(probability_of(&sred, 50.0), 0.15 / 16.0, "64 flows");
+        assert_eq!(probability_of(&sred, 16.0), 0.0, "below a sixth of 100");
+        assert_eq!(probability_of(&sred, 17.0), 0.15 / 64.0);
+        assert_eq!(probability_of(&sred, 33.0), 0.15 / 64.0);
+        assert_eq!(probability_of(&sred, 34.0), 0.15 / 16.0);
         for flows in [256.0, 1000.0] {
             sred.hits = 1.0 / flows;
-            assert_eq!(of(&sred, 50.0), 0.15);
+            assert_eq!(probability_of(&sred, 50.0), 0.15);
         }
         sred.hits = 0.0;
-        assert_eq!(of(&sred, 50.0), 0.15);
+        assert_eq!(probability_of(&sred, 50.0), 0.15);
     }
 
     #[test]
@@ -429,8 +430,8 @@ mod tests {
 
     #[test]
     fn with_an_average_a_burst_passes() {
-        let drops = |with: &[(&str, &str)]| {
-            let mut b = bench(&[with, &[("max_probability", "1"), ("list", "1")]].concat());
+        let drops = |overrides: &[(&str, &str)]| {
+            let mut b = bench(&[overrides, &[("max_probability", "1"), ("list", "1")]].concat());
             for _ in 0..60 {
                 b.queue.ring.push(TestPacket::new(0, 0, 500), Time::ZERO);
             }

@@ -222,12 +222,12 @@ fn byte_mode_weighs_large_packets_more() {
         ));
         b.serve();
     }
-    let of = |flow| b.log.dropped.iter().filter(|d| d.0.flow == flow).count() as f64 / 200_000.0;
+    let drop_share_of = |flow| b.log.dropped.iter().filter(|d| d.0.flow == flow).count() as f64 / 200_000.0;
     assert!(
-        (of(0) - 0.01).abs() < 0.001 && (of(1) - 0.06).abs() < 0.002,
+        (drop_share_of(0) - 0.01).abs() < 0.001 && (drop_share_of(1) - 0.06).abs() < 0.002,
         "{} {}",
-        of(0),
-        of(1)
+        drop_share_of(0),
+        drop_share_of(1)
     );
 }
 
@@ -303,11 +303,11 @@ fn an_idle_line_lets_the_average_decay() {
 
 #[test]
 fn thresholds_follow_the_buffer_or_the_delay() {
-    let on = |rate| BuildContext {
+    let context_of = |rate| BuildContext {
         rate: BitRate(rate),
         ..place()
     };
-    let config = |with: &[(&str, &str)]| Config::from_settings(&settings(with), &on(10_000_000));
+    let config = |with: &[(&str, &str)]| Config::from_settings(&settings(with), &context_of(10_000_000));
     let c = config(&[
         ("buffer", "200 packets"),
         ("min_threshold", "20%"),
@@ -321,19 +321,23 @@ fn thresholds_follow_the_buffer_or_the_delay() {
         (3125.0, 9375.0),
         "6.25 packets of 500 B each"
     );
-    let at = |rate, buffer| {
-        let c = Config::from_settings(&settings(&[("buffer", buffer)]), &on(rate)).unwrap();
+    let thresholds_at = |rate, buffer| {
+        let c = Config::from_settings(&settings(&[("buffer", buffer)]), &context_of(rate)).unwrap();
         (c.ramp.min_threshold, c.ramp.max_threshold)
     };
-    assert_eq!(at(100_000_000, "1000 packets"), (62.5, 187.5), "half of 5 ms");
     assert_eq!(
-        at(100_000_000, "120 packets"),
+        thresholds_at(100_000_000, "1000 packets"),
+        (62.5, 187.5),
+        "half of 5 ms"
+    );
+    assert_eq!(
+        thresholds_at(100_000_000, "120 packets"),
         (20.0, 60.0),
         "the gentle ramp ends with the buffer"
     );
-    assert_eq!(at(1_000_000, "100 packets"), (5.0, 15.0));
-    assert_eq!(at(100_000_000, "unlimited"), (62.5, 187.5));
-    assert_eq!(at(100_000_000, "9 packets"), (3.0, 9.0));
+    assert_eq!(thresholds_at(1_000_000, "100 packets"), (5.0, 15.0));
+    assert_eq!(thresholds_at(100_000_000, "unlimited"), (62.5, 187.5));
+    assert_eq!(thresholds_at(100_000_000, "9 packets"), (3.0, 9.0));
     let c = config(&[("max_threshold", "60 packets")]).unwrap();
     assert_eq!(
         c.ramp.min_threshold, 20.0,
@@ -362,11 +366,11 @@ fn thresholds_follow_the_buffer_or_the_delay() {
 
 #[test]
 fn a_profile_lies_under_what_is_given() {
-    let of = |with: &[(&str, &str)]| {
+    let config_of = |with: &[(&str, &str)]| {
         let s = settings(with).with_profile(&[]).unwrap();
         Config::from_settings(&s, &place())
     };
-    let ns2 = of(&[("profile", "ns2-2006"), ("buffer", "60KB")]).unwrap();
+    let ns2 = config_of(&[("profile", "ns2-2006"), ("buffer", "60KB")]).unwrap();
     assert_eq!((ns2.ramp.min_threshold, ns2.ramp.max_threshold), (2500.0, 7500.0));
     assert!(ns2.rules.bytes && ns2.rules.ns2_guards && ns2.rules.wait && ns2.ramp.gentle);
     assert!((ns2.weight - (1.0 - (-1.0 / 250.0_f64).exp())).abs() < 1e-12);
@@ -376,16 +380,20 @@ fn a_profile_lies_under_what_is_given() {
         ("min_threshold", "7 packets"),
         ("weight", "0.01"),
     ];
-    let own = of(&own).unwrap();
+    let own = config_of(&own).unwrap();
     assert_eq!(
         (own.ramp.min_threshold, own.ramp.max_threshold, own.weight),
         (7.0, 21.0, 0.01)
     );
-    let jiang = of(&[("profile", "jiang-2006")]).unwrap();
+    let jiang = config_of(&[("profile", "jiang-2006")]).unwrap();
     assert_eq!((jiang.ramp.min_threshold, jiang.ramp.max_threshold), (5.0, 15.0));
     assert!(!jiang.rules.wait && !jiang.ramp.gentle && jiang.rules.mark_cap == 1.0);
     let both = [("delay_target", "9ms"), ("profile", "jiang-2006")];
-    assert_eq!(of(&both).unwrap().ramp.min_threshold, 5.0, "250 packets a second");
+    assert_eq!(
+        config_of(&both).unwrap().ramp.min_threshold,
+        5.0,
+        "250 packets a second"
+    );
 }
 
 #[test]

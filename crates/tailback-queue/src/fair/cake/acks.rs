@@ -70,20 +70,20 @@ impl Acks {
             return None;
         }
         // The last two ACKs of the flow before the newest one, the older ACK first.
-        let mut before: [Option<(u32, PureAck)>; 2] = [None; 2];
+        let mut last_two: [Option<(u32, PureAck)>; 2] = [None; 2];
         let (mut slot, mut passed) = (store.head(q), 0);
         while let Some(ack_slot) = slot.filter(|ack_slot| *ack_slot != newest) {
             if let Some(waiting_packet) = store.packet(ack_slot).filter(|p| p.key(KeyField::Tuple) == flow)
                 && let Some(ack) = waiting_packet.pure_ack()
             {
                 let spared = !ack.bare || waiting_packet.ecn() == Ecn::Ce || self.again == Some(ack.number);
-                before = [before[1], (!spared).then_some((ack_slot, ack))];
+                last_two = [last_two[1], (!spared).then_some((ack_slot, ack))];
             }
             (slot, passed) = (store.after(ack_slot), passed + 1);
         }
         done_if_long(passed);
         let replaces = |new: PureAck, old: PureAck| new.number > old.number && new.marks == old.marks;
-        match (filter, before) {
+        match (filter, last_two) {
             (AckFilter::Aggressive, [_, Some((ack_slot, old))]) if replaces(ack, old) => Some(ack_slot),
             (AckFilter::Conservative, [Some((ack_slot, oldest)), Some((_, old))])
                 if replaces(ack, old) && replaces(old, oldest) =>

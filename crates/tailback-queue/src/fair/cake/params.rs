@@ -20,7 +20,7 @@ pub static MODEL: Model = Model {
     title: "CAKE",
     summary: "A shaper with three classes, a queue for each flow, fair shares for flows and hosts, and a COBALT on \
               each queue. Measure: the sojourn time in a flow's own queue. Function: CoDel's control law, and BLUE's \
-              probability. Action: mark capable packets, drop others (sojourn); BLUE drops any packet (overload); \
+              probability. Action: mark ECN-capable packets, drop others (sojourn); BLUE drops any packet (overload); \
               when the memory is full, the head of the longest queue is dropped (overload).",
     source: "Høiland-Jørgensen, Täht, Morton, LANMAN 2018; Linux cake",
     params: PARAMS,
@@ -39,7 +39,8 @@ params! {
         "Shape to this rate. Default: packets go as fast as the line takes them.", "Linux cake (bandwidth)");
     TINS: Tins = Key::choice("tins", "diffserv3",
         "Classes by DiffServ code point: three (bulk, best effort and voice); four (these and video, which has half of \
-         the rate); eight, each with seven eighths of the rate of the one before; eight by precedence; or one for all.",
+         the rate); eight, each with seven eighths of the rate of the class before; eight by precedence; or one for \
+         all.",
         "Høiland-Jørgensen, Täht, Morton 2018 section III.D; tc-cake(8); Linux cake");
     ISOLATION: Isolation = Key::choice("isolation", "triple",
         "What shares the line evenly: hosts, and then the flows of each host, where hosts are counted at both ends, \
@@ -62,7 +63,7 @@ params! {
     P_UP;
     P_DOWN;
     OWN_ECN: Option<bool> = ecn_key!(
-        "Mark capable packets instead of dropping them, where CoDel acts; BLUE drops them.",
+        "Mark ECN-capable packets where CoDel would drop them. BLUE also drops ECN-capable packets.",
         "Linux cake, which always marks");
     OVERHEAD;
     MPU;

@@ -43,7 +43,7 @@ fn send(b: &mut CakeBench) -> Option<TestPacket> {
 
 /// Bytes sent of each of these packets' flows, each replaced when it has left.
 fn shares(b: &mut CakeBench, flows: &[TestPacket], n: u32) -> Vec<f64> {
-    let mut sent = vec![0.0; flows.len()];
+    let mut sent_bytes = vec![0.0; flows.len()];
     for p in flows {
         for _ in 0..5 {
             b.arrive(*p);
@@ -52,10 +52,10 @@ fn shares(b: &mut CakeBench, flows: &[TestPacket], n: u32) -> Vec<f64> {
     for _ in 0..n {
         let p = send(b).unwrap();
         let i = flows.iter().position(|f| f.flow == p.flow).unwrap();
-        sent[i] += f64::from(p.bytes);
+        sent_bytes[i] += f64::from(p.bytes);
         b.arrive(flows[i]);
     }
-    sent
+    sent_bytes
 }
 
 /// 1500 B and 40 B of overhead are 33 cells, 1749 B, so 1.3992 ms at 10 Mb/s.
@@ -95,16 +95,16 @@ fn full_classes_share_by_their_rates() {
     let flows = [(0, 0), (1, 8), (2, 46)].map(|(flow, dscp)| classed(flow, dscp, (u64::from(flow), 9)));
     let mut b = bench(&[("rate", "10Mbps")]);
     let start = b.now;
-    let sent = shares(&mut b, &flows, 20_000);
+    let sent_bytes = shares(&mut b, &flows, 20_000);
     let seconds = (b.now - start).seconds();
-    let rates: Vec<f64> = sent.iter().map(|bytes| bytes * 8.0 / seconds / 1e6).collect();
+    let rates: Vec<f64> = sent_bytes.iter().map(|bytes| bytes * 8.0 / seconds / 1e6).collect();
     for (rate, expected) in rates.iter().zip([6.875, 0.625, 2.5]) {
         assert!((rate / expected - 1.0).abs() < 0.01, "{rates:?}");
     }
     for flow in flows {
         let mut b = bench(&[("rate", "10Mbps")]);
-        let sent = shares(&mut b, &[flow], 1000);
-        let rate = sent[0] * 8.0 / b.now.seconds() / 1e6;
+        let sent_bytes = shares(&mut b, &[flow], 1000);
+        let rate = sent_bytes[0] * 8.0 / b.now.seconds() / 1e6;
         assert!((rate / 10.0 - 1.0).abs() < 0.01, "alone {rate}");
     }
 }
@@ -115,17 +115,17 @@ fn four_full_classes_share_by_their_rates() {
     let flows = [(0, 0), (1, 8), (2, 40), (3, 34)].map(|(flow, dscp)| classed(flow, dscp, (u64::from(flow), 9)));
     let mut b = bench(&[("rate", "10Mbps"), ("tins", "diffserv4")]);
     let start = b.now;
-    let sent = shares(&mut b, &flows, 20_000);
+    let sent_bytes = shares(&mut b, &flows, 20_000);
     let seconds = (b.now - start).seconds();
-    let rates: Vec<f64> = sent.iter().map(|bytes| bytes * 8.0 / seconds / 1e6).collect();
+    let rates: Vec<f64> = sent_bytes.iter().map(|bytes| bytes * 8.0 / seconds / 1e6).collect();
     for (rate, expected) in rates.iter().zip([1.875, 0.625, 2.5, 5.0]) {
         assert!((rate / expected - 1.0).abs() < 0.01, "{rates:?}");
     }
-    let sent = shares(&mut bench(&[("tins", "diffserv4")]), &flows, 29_000);
-    for (bytes, weight) in sent.iter().zip([16.0, 1.0, 4.0, 8.0]) {
+    let sent_bytes = shares(&mut bench(&[("tins", "diffserv4")]), &flows, 29_000);
+    for (bytes, weight) in sent_bytes.iter().zip([16.0, 1.0, 4.0, 8.0]) {
         assert!(
             (bytes / (29_000.0 * 1500.0) * 29.0 / weight - 1.0).abs() < 0.01,
-            "{sent:?}"
+            "{sent_bytes:?}"
         );
     }
 }
@@ -139,39 +139,39 @@ fn eight_classes_from_the_last_each_up_to_its_share() {
         .map(|f| classed(f, codes[f as usize], (u64::from(f), 9)))
         .collect();
     let (last, before) = (823_543.0 / 2_097_152.0, 117_649.0 / 262_144.0);
-    let left = 1.0 - last - before;
+    let third_share = 1.0 - last - before;
     for (flows, expected) in [
-        (all.clone(), vec![0.0, 0.0, 0.0, 0.0, 0.0, left, before, last]),
+        (all.clone(), vec![0.0, 0.0, 0.0, 0.0, 0.0, third_share, before, last]),
         (vec![all[2], all[6]], vec![1.0 - before, before]),
     ] {
-        let sent = shares(&mut bench(&[("rate", "10Mbps"), ("tins", "diffserv8")]), &flows, 20_000);
-        let total: f64 = sent.iter().sum();
-        for (bytes, share) in sent.iter().zip(&expected) {
-            assert!((bytes / total - share).abs() < 0.002, "{sent:?}");
+        let sent_bytes = shares(&mut bench(&[("rate", "10Mbps"), ("tins", "diffserv8")]), &flows, 20_000);
+        let total: f64 = sent_bytes.iter().sum();
+        for (bytes, share) in sent_bytes.iter().zip(&expected) {
+            assert!((bytes / total - share).abs() < 0.002, "{sent_bytes:?}");
         }
     }
-    let sent = shares(&mut bench(&[("tins", "diffserv8")]), &all, 40_000);
+    let sent_bytes = shares(&mut bench(&[("tins", "diffserv8")]), &all, 40_000);
     let weights = [256.0, 224.0, 196.0, 171.0, 149.0, 130.0, 113.0, 98.0];
-    let total: f64 = sent.iter().sum();
-    for (bytes, weight) in sent.iter().zip(weights) {
-        assert!((bytes / total * 1337.0 / weight - 1.0).abs() < 0.01, "{sent:?}");
+    let total: f64 = sent_bytes.iter().sum();
+    for (bytes, weight) in sent_bytes.iter().zip(weights) {
+        assert!((bytes / total * 1337.0 / weight - 1.0).abs() < 0.01, "{sent_bytes:?}");
     }
 }
 
 #[test]
 fn unshaped_classes_take_turns_by_weight() {
     let flows = [(0, 0), (1, 1), (2, 4)].map(|(flow, dscp)| classed(flow, dscp, (u64::from(flow), 9)));
-    let sent = shares(&mut bench(&[]), &flows, 21_000);
-    for (bytes, weight) in sent.iter().zip([16.0, 1.0, 4.0]) {
+    let sent_bytes = shares(&mut bench(&[]), &flows, 21_000);
+    for (bytes, weight) in sent_bytes.iter().zip([16.0, 1.0, 4.0]) {
         assert!(
             (bytes / (21_000.0 * 1500.0) * 21.0 / weight - 1.0).abs() < 0.01,
-            "{sent:?}"
+            "{sent_bytes:?}"
         );
     }
-    let sent = shares(&mut bench(&[("tins", "besteffort")]), &flows, 3000);
+    let sent_bytes = shares(&mut bench(&[("tins", "besteffort")]), &flows, 3000);
     assert!(
-        sent.iter().all(|bytes| (bytes / 1.5e6 - 1.0).abs() < 0.01),
-        "one class: {sent:?}"
+        sent_bytes.iter().all(|bytes| (bytes / 1.5e6 - 1.0).abs() < 0.01),
+        "one class: {sent_bytes:?}"
     );
 }
 
@@ -193,17 +193,17 @@ fn hosts_share_before_flows() {
                 classed(f, 0, (u64::from(f > 0), destination))
             })
             .collect();
-        let sent = shares(&mut bench(&[("isolation", isolation)]), &flows, 20_000);
-        let share = sent[0] / sent.iter().sum::<f64>();
+        let sent_bytes = shares(&mut bench(&[("isolation", isolation)]), &flows, 20_000);
+        let share = sent_bytes[0] / sent_bytes.iter().sum::<f64>();
         assert!(
             (share - expected).abs() < 0.01,
             "{isolation} {one_destination}: {share}"
         );
         // The nine are equal among themselves.
-        let (least, most) = sent[1..]
+        let (least, most) = sent_bytes[1..]
             .iter()
             .fold((f64::MAX, 0.0_f64), |(l, m), x| (l.min(*x), m.max(*x)));
-        assert!(most / least < 1.05, "{sent:?}");
+        assert!(most / least < 1.05, "{sent_bytes:?}");
     }
 }
 
@@ -223,12 +223,12 @@ fn skipped_rounds_change_nothing() {
             dscp: [0, 8, 46][flow as usize % 7 % 3],
             ..packet(id, flow, size)
         };
-        let sent = benches.each_mut().map(|b| {
+        let served = benches.each_mut().map(|b| {
             b.arrive(p);
             b.pass(gap);
             if serve { b.serve() } else { None }
         });
-        assert_eq!(sent[0], sent[1], "after {id}");
+        assert_eq!(served[0], served[1], "after {id}");
     }
     let gone = benches.each_ref().map(|b| b.log.dropped.len());
     assert!(gone[0] == gone[1] && gone[0] > 1000, "{gone:?}");
@@ -342,8 +342,8 @@ fn the_longest_queue_is_known_while_memory_is_short() {
 /// COBALT acts on a standing queue, and never drops its last packet.
 #[test]
 fn the_last_packet_of_a_queue_is_spared() {
-    let with = [("target", "5ms"), ("interval", "100ms")];
-    let mut b = bench(&with);
+    let settings = [("target", "5ms"), ("interval", "100ms")];
+    let mut b = bench(&settings);
     let mut served = 0;
     for id in 0..600 {
         b.arrive(packet(id, 0, 1000));
@@ -351,7 +351,7 @@ fn the_last_packet_of_a_queue_is_spared() {
         served += u64::from(b.serve().is_some());
     }
     assert_eq!((served, b.log.dropped.len()), (600, 0));
-    let mut b = bench(&with);
+    let mut b = bench(&settings);
     for id in 0..600 {
         b.arrive(packet(id, 0, 1000));
     }
@@ -427,9 +427,9 @@ fn dropped_packets_take_their_time_where_asked() {
         for id in 0..2000 {
             b.arrive(packet(id, 0, 1250));
         }
-        let mut sent = 0;
-        while sent < 200 {
-            sent += u64::from(send(&mut b).is_some());
+        let mut sent_packets = 0;
+        while sent_packets < 200 {
+            sent_packets += u64::from(send(&mut b).is_some());
         }
         let dropped = b.log.drops(DropReason::Sojourn).len() as f64;
         assert!(dropped > 20.0);
@@ -464,12 +464,12 @@ fn queues_make_whole_sets() {
 /// one host, with ten.
 #[test]
 fn hosts_behind_address_translation_are_one() {
-    let share = |with: &[(&str, &str)]| {
+    let share = |overrides: &[(&str, &str)]| {
         let flows: Vec<TestPacket> = (0..10)
             .map(|f| classed(f, 0, (u64::from(f > 0), 100 + u64::from(f))))
             .collect();
-        let sent = shares(&mut bench(with), &flows, 20_000);
-        sent[0] / sent.iter().sum::<f64>()
+        let sent_bytes = shares(&mut bench(overrides), &flows, 20_000);
+        sent_bytes[0] / sent_bytes.iter().sum::<f64>()
     };
     for (translated, isolation, expected) in [
         ("neither", "dual-src", 0.5),
@@ -486,15 +486,15 @@ fn hosts_behind_address_translation_are_one() {
 /// and the words of tc stand for round trips.
 #[test]
 fn the_round_trip_sets_interval_and_target() {
-    let of = |with: &[(&str, &str)]| {
+    let times_of = |with: &[(&str, &str)]| {
         let s = with.iter().fold(Settings::defaults(&MODEL), |s, (k, v)| s.with(k, v));
         let config = Config::from_settings(&s.with_profile(&[]).unwrap(), BitRate(1)).unwrap();
         (config.cobalt.target.seconds(), config.cobalt.interval.seconds())
     };
-    assert_eq!(of(&[]), (0.005, 0.1));
-    assert_eq!(of(&[("rtt", "500ms")]), (0.025, 0.5));
-    assert_eq!(of(&[("rtt", "500ms"), ("target", "7ms")]), (0.007, 0.5));
-    assert_eq!(of(&[("rtt", "500ms"), ("interval", "1s")]), (0.025, 1.0));
+    assert_eq!(times_of(&[]), (0.005, 0.1));
+    assert_eq!(times_of(&[("rtt", "500ms")]), (0.025, 0.5));
+    assert_eq!(times_of(&[("rtt", "500ms"), ("target", "7ms")]), (0.007, 0.5));
+    assert_eq!(times_of(&[("rtt", "500ms"), ("interval", "1s")]), (0.025, 1.0));
     for (path, rtt) in [
         ("datacentre", 0.0001),
         ("lan", 0.001),
@@ -505,22 +505,22 @@ fn the_round_trip_sets_interval_and_target() {
         ("satellite", 1.0),
         ("interplanetary", 3600.0),
     ] {
-        assert_eq!(of(&[("profile", path)]), (rtt / 20.0, rtt), "{path}");
+        assert_eq!(times_of(&[("profile", path)]), (rtt / 20.0, rtt), "{path}");
     }
-    assert_eq!(of(&[("profile", "metro"), ("rtt", "20ms")]), (0.001, 0.02));
+    assert_eq!(times_of(&[("profile", "metro"), ("rtt", "20ms")]), (0.001, 0.02));
 }
 
 /// The class is that of the code point with which the packet came.
 #[test]
 fn washing_clears_the_code_point_of_what_leaves() {
-    for (wash, left) in [("true", [0, 0]), ("false", [46, 8])] {
+    for (wash, dscps) in [("true", [0, 0]), ("false", [46, 8])] {
         let mut b = bench(&[("wash", wash)]);
         b.arrive(classed(0, 8, (1, 2)));
         b.arrive(classed(1, 46, (1, 2)).capable());
         assert_eq!((b.probe("tin_packets", 1), b.probe("tin_packets", 2)), (1.0, 1.0));
         let mut sent = [send(&mut b).unwrap(), send(&mut b).unwrap()];
         sent.sort_by_key(|p| std::cmp::Reverse(p.flow));
-        assert_eq!(sent.map(|p| p.dscp), left);
+        assert_eq!(sent.map(|p| p.dscp), dscps);
         assert_eq!(sent[0].ecn, Ecn::Ect0, "the other two bits stay");
     }
 }

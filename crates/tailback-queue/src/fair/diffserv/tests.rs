@@ -36,7 +36,7 @@ fn packet(id: u64, class: usize) -> TestPacket {
 #[test]
 fn shares_of_a_full_line() {
     let mut b = bench(&[("ef_rate", "1.1Mbps"), ("buffer", "20 packets")]);
-    let (mut sent, mut id) = (BTreeMap::new(), 0);
+    let (mut sent_bytes, mut id) = (BTreeMap::new(), 0);
     let (mut next_ef, mut arrived, mut waits) = (0, 0, vec![]);
     let seconds = 40;
     let steps = seconds * 1_000_000_000 / PACKET_NS;
@@ -57,10 +57,10 @@ fn shares_of_a_full_line() {
         if p.flow == 0 {
             waits.push(step - arrived);
         }
-        *sent.entry(p.flow).or_insert(0_u64) += u64::from(p.bytes);
+        *sent_bytes.entry(p.flow).or_insert(0_u64) += u64::from(p.bytes);
         b.pass(Duration(PACKET_NS));
     }
-    let mbps = |class: u32| sent[&class] as f64 * 8.0 / seconds as f64 / 1e6;
+    let mbps = |class: u32| sent_bytes[&class] as f64 * 8.0 / seconds as f64 / 1e6;
     for (class, expected) in [(0, 1.0), (1, 3.27), (2, 2.45), (3, 1.64), (4, 0.82), (5, 0.82)] {
         assert!((mbps(class) - expected).abs() < 0.006, "{class}: {}", mbps(class));
     }
@@ -72,8 +72,8 @@ fn shares_of_a_full_line() {
 
 #[test]
 fn expedited_forwarding_beyond_its_rate_is_dropped_where_it_enters() {
-    for (with, per_second) in [(&[][..], 1.0), (&[("ef_rate", "3Mbps")], 3.0)] {
-        let mut b = bench(with);
+    for (overrides, per_second) in [(&[][..], 1.0), (&[("ef_rate", "3Mbps")], 3.0)] {
+        let mut b = bench(overrides);
         // 5 Mb/s.
         for id in 0..50_000 {
             b.arrive(packet(id, 0));

@@ -132,12 +132,15 @@ mod tests {
     fn a_new_salt_deals_the_flows_out_anew() {
         let mut c = Buckets::salted(KeyField::Tuple, 16, Duration::from_millis(500), Stream::new(1, "test"));
         let all = |c: &mut Buckets| (0..1000).map(|f| bucket(c, f)).collect::<Vec<_>>();
-        let before = all(&mut c);
-        assert_eq!((all(&mut c), before.iter().max()), (before.clone(), Some(&15)));
+        let queues_before = all(&mut c);
+        assert_eq!(
+            (all(&mut c), queues_before.iter().max()),
+            (queues_before.clone(), Some(&15))
+        );
         let due = Classifier::<TestPacket>::next_timer(&c);
         assert_eq!(due, Some(Time(500_000_000)));
         Classifier::<TestPacket>::on_timer(&mut c, Time(500_000_000));
-        let same = all(&mut c).iter().zip(&before).filter(|(a, b)| a == b).count();
+        let same = all(&mut c).iter().zip(&queues_before).filter(|(a, b)| a == b).count();
         assert!((30..100).contains(&same), "one in sixteen stays: {same}");
         assert_eq!(Classifier::<TestPacket>::next_timer(&c), Some(Time(1_000_000_000)));
     }

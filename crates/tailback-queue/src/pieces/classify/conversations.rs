@@ -101,14 +101,14 @@ mod tests {
     #[test]
     fn conversations_are_numbered_as_they_appear() {
         let mut c = Conversations::new(KeyField::Label);
-        let mut number = |label: u64, flow: u32| {
+        let mut number_of = |label: u64, flow: u32| {
             let p = TestPacket {
                 label,
                 ..TestPacket::new(0, flow, 1000)
             };
             c.queue_of(&p, Time::ZERO)
         };
-        let named = [(9, 4), (1 << 60, 5), (9, 6), (0, 7)].map(|(label, flow)| number(label, flow));
+        let named = [(9, 4), (1 << 60, 5), (9, 6), (0, 7)].map(|(label, flow)| number_of(label, flow));
         assert_eq!(named, [0, 1, 0, 2]);
         assert_eq!(
             Classifier::<TestPacket>::read(&c, 0, 0),

@@ -112,15 +112,18 @@ mod tests {
         let a = Hashed::new(KeyField::Destination, 100, 1);
         let b = Hashed::new(KeyField::Destination, 100, 2);
         let mut count = [0.0_f64; 100];
-        let mut same = 0;
+        let mut agreeing = 0;
         for key in 0..100_000 {
             count[a.queue(key) as usize] += 1.0;
-            same += u32::from(a.queue(key) == b.queue(key));
+            agreeing += u32::from(a.queue(key) == b.queue(key));
         }
         let chi2: f64 = count.iter().map(|n| (n - 1000.0) * (n - 1000.0) / 1000.0).sum();
         // For 99 degrees of freedom, these are the bounds at 0.1 %.
         assert!((60.0..149.0).contains(&chi2), "{chi2}");
-        assert!((850..1150).contains(&same), "two seeds agree on one key in K: {same}");
+        assert!(
+            (850..1150).contains(&agreeing),
+            "two seeds agree on one key in K: {agreeing}"
+        );
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Sets {
         let (base, first) = (hashed - hashed % self.ways, hashed % self.ways);
         let ways = self.ways;
         let around = (0..ways).map(|i| base + (first + i) % ways);
-        let (q, found) = match around.clone().find(|q| self.tags[*q as usize] == tag) {
+        let (q, outcome) = match around.clone().find(|q| self.tags[*q as usize] == tag) {
             Some(q) if q == hashed => (q, Found::Direct),
             Some(q) => (q, Found::Hit),
             None => match around.into_iter().find(|q| !in_use(*q)) {
@@ -98,8 +98,8 @@ impl Sets {
             },
         };
         self.tags[q as usize] = tag;
-        self.counts[found as usize] += 1;
-        (q, found)
+        self.counts[outcome as usize] += 1;
+        (q, outcome)
     }
 
     /// The value of one of [`COUNTS`].

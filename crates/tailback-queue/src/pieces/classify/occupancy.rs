@@ -61,12 +61,12 @@ impl Occupancy {
     fn counted_ratio(&self) -> f64 {
         // One machine instruction compares several counts.
         done_if_long(self.flows.len() / 8);
-        let (mut least, mut most) = (u32::MAX, 0);
+        let (mut least_flows, mut most_flows) = (u32::MAX, 0);
         for n in &self.flows {
-            least = least.min(*n);
-            most = most.max(*n);
+            least_flows = least_flows.min(*n);
+            most_flows = most_flows.max(*n);
         }
-        f64::from(most) / f64::from(least)
+        f64::from(most_flows) / f64::from(least_flows)
     }
 
     pub fn join(&mut self, q: QueueId, n: u32) {
@@ -102,18 +102,21 @@ mod tests {
 
     #[test]
     fn the_ratio_of_the_fullest_to_the_emptiest() {
-        let mut o = Occupancy::new(3);
-        assert!(o.ratio().is_nan());
-        o.join(0, 4);
-        assert_eq!(o.ratio(), f64::INFINITY);
-        o.join(1, 1);
-        o.join(2, 2);
-        assert_eq!(o.ratio(), 4.0);
-        o.transfer(0, 1, 2);
-        assert_eq!((o.ratio(), o.flows(1), o.flows(3)), (1.5, Some(3), None));
-        o.leave(1, 1);
-        assert_eq!(o.ratio(), 1.0);
-        o.recount([(0, 5), (1, 1), (0, 1), (2, 1)].into_iter());
-        assert_eq!(o.ratio(), 6.0);
+        let mut occupancy = Occupancy::new(3);
+        assert!(occupancy.ratio().is_nan());
+        occupancy.join(0, 4);
+        assert_eq!(occupancy.ratio(), f64::INFINITY);
+        occupancy.join(1, 1);
+        occupancy.join(2, 2);
+        assert_eq!(occupancy.ratio(), 4.0);
+        occupancy.transfer(0, 1, 2);
+        assert_eq!(
+            (occupancy.ratio(), occupancy.flows(1), occupancy.flows(3)),
+            (1.5, Some(3), None)
+        );
+        occupancy.leave(1, 1);
+        assert_eq!(occupancy.ratio(), 1.0);
+        occupancy.recount([(0, 5), (1, 1), (0, 1), (2, 1)].into_iter());
+        assert_eq!(occupancy.ratio(), 6.0);
     }
 }

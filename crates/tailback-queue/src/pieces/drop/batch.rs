@@ -81,11 +81,11 @@ impl<P: Packet> DropPolicy<P> for BatchDrop {
         let store = scene.store;
         let queue = self.fattest.find(store)?;
         let enough = store.bytes(queue) / 2;
-        let (mut gone, mut packets) = (0, 0);
+        let (mut dropped_bytes, mut packets) = (0, 0);
         for p in store.packets_of(queue) {
-            gone += u64::from(p.bytes());
+            dropped_bytes += u64::from(p.bytes());
             packets += 1;
-            if gone >= enough || u64::from(packets) >= self.batch {
+            if dropped_bytes >= enough || u64::from(packets) >= self.batch {
                 break;
             }
         }

@@ -80,7 +80,7 @@ params! {
         "By how many queues the bound grows after a period with an overflow.", THESIS);
     pub LIMIT_FOLLOWS: bool = Key::new("limit_follows", Kind::Bool, "false",
         "Whether the bound becomes the number of closed queues plus one after every period without an overflow. If \
-         off, the bound stays after a period in which as many queues were closed as it allowed.",
+         false, the bound stays after a period in which as many queues were closed as it allowed.",
         "thesis section 6.2: otherwise it is set to the number of marked queues plus one");
     pub PERIOD: Duration = Key::new("period", Kind::Time { min: 1e-3, max: 1e4 }, "1s",
         "Time between changes of the bound.", THESIS);

@@ -58,10 +58,10 @@ fn a_queue_closes_at_its_threshold_and_opens_when_it_has_been_served_empty() {
     b.serve();
     assert_eq!(closed(&b), []);
     assert_eq!(arrive(&mut b, 0, 1), 1);
-    let told: Vec<(ProbeId, u32, f64)> = b.log.notes.clone();
+    let notes: Vec<(ProbeId, u32, f64)> = b.log.notes.clone();
     let id = |name: &str| ProbeId(MODEL.probes.iter().position(|p| p.name == name).unwrap() as u16);
     assert_eq!(
-        told,
+        notes,
         [
             (id("closed"), 0, 1.0),
             (id("closed_queues"), 0, 1.0),
@@ -207,7 +207,7 @@ fn one_queue_two_queues_five_queues() {
 
 #[test]
 fn shares_of_the_thesis_runs() {
-    let at = |initial: f64, queues: u32| {
+    let limit_at = |initial: f64, queues: u32| {
         ClosingLimit {
             initial,
             ..ClosingLimit::default()
@@ -215,11 +215,16 @@ fn shares_of_the_thesis_runs() {
         .at_first(queues)
     };
     assert_eq!(
-        [at(0.1, 100), at(0.01, 100), at(0.5, 100), at(0.0, 100)],
+        [
+            limit_at(0.1, 100),
+            limit_at(0.01, 100),
+            limit_at(0.5, 100),
+            limit_at(0.0, 100)
+        ],
         [10, 1, 50, 1]
     );
-    assert_eq!(at(0.9, 100), 50, "not above the maximum");
-    assert_eq!([1, 2, 5, 15, 25].map(|k| at(0.1, k)), [1, 1, 1, 2, 3]);
+    assert_eq!(limit_at(0.9, 100), 50, "not above the maximum");
+    assert_eq!([1, 2, 5, 15, 25].map(|k| limit_at(0.1, k)), [1, 1, 1, 2, 3]);
 }
 
 proptest! {

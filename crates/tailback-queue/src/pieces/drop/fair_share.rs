@@ -61,13 +61,13 @@ impl FairShare {
 
 impl<P: Packet> DropPolicy<P> for FairShare {
     fn refuse(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) -> Option<DropReason> {
-        let (left, queues) = (scene.store.free(), u64::from(scene.queues.max(1)));
-        if left == 0 {
+        let (free, queues) = (scene.store.free(), u64::from(scene.queues.max(1)));
+        if free == 0 {
             return Some(DropReason::Overflow);
         }
         let length = u64::from(scene.store.packets(q));
-        let short = left < queues && length > scene.store.limit() / queues;
-        (length >= left / 2 || short).then_some(DropReason::Percap)
+        let short = free < queues && length > scene.store.limit() / queues;
+        (length >= free / 2 || short).then_some(DropReason::Percap)
     }
     fn evict(&mut self, _newcomer: QueueId, _scene: &mut Scene<P>) -> Option<Eviction> {
         None

@@ -113,9 +113,9 @@ impl HeavyFirst {
 
 impl<P: Packet> DropPolicy<P> for HeavyFirst {
     fn refuse(&mut self, _q: QueueId, p: &P, scene: &mut Scene<P>) -> Option<DropReason> {
-        let sent = self.filter.count(p.key(self.key), p.bytes());
+        let sent_bytes = self.filter.count(p.key(self.key), p.bytes());
         let limit = self.share * scene.line.rate.0 as f64 / 8.0 * self.interval.seconds();
-        let heavy = sent as f64 >= limit;
+        let heavy = sent_bytes as f64 >= limit;
         self.heavy += u64::from(heavy);
         let full = !scene.store.fits(scene.store.cost(p));
         (heavy && full).then_some(DropReason::Overflow)

@@ -55,14 +55,14 @@ impl<P: Packet> DropPolicy<P> for RandomDiscard {
             let length = store.length(*q).unwrap_or(0);
             u128::from(length) * u128::from(n) > u128::from(store.limit())
         };
-        let above = (0..store.queues()).filter(is_above).count();
-        let drawn = match above {
+        let queues_above = (0..store.queues()).filter(is_above).count();
+        let drawn_queue = match queues_above {
             0 => Some(newcomer).filter(|q| store.packets(*q) > 0),
             _ => (0..store.queues())
                 .filter(is_above)
-                .nth(self.stream.below(above as u64) as usize),
+                .nth(self.stream.below(queues_above as u64) as usize),
         };
-        drawn.map(|q| Eviction::one(q, End::Front))
+        drawn_queue.map(|q| Eviction::one(q, End::Front))
     }
 }
 

@@ -56,11 +56,11 @@ impl<P: Packet, D: DropPolicy<P>> DropPolicy<P> for ShareMark<D> {
         if !p.is_data() || limit == u64::MAX {
             return None;
         }
-        let mut held = scene.store.length(q).unwrap_or(0);
+        let mut length = scene.store.length(q).unwrap_or(0);
         let mut present = scene.store.backlogged();
         if let (Some(wire), Some(served)) = (scene.line.busy, self.served) {
             if served == q {
-                held += match scene.store.unit() {
+                length += match scene.store.unit() {
                     Unit::Packets => 1,
                     Unit::Bytes => u64::from(wire.bytes),
                 };
@@ -69,7 +69,7 @@ impl<P: Packet, D: DropPolicy<P>> DropPolicy<P> for ShareMark<D> {
         }
         // Both sides are multiplied by the number of conversations, so that an exact part, such as 1/3 of half of 24,
         // does not depend on the rounding of a division.
-        (held as f64 * f64::from(present) > self.theta * limit as f64 * (1.0 + 1e-9)).then_some(MarkReason::Share)
+        (length as f64 * f64::from(present) > self.theta * limit as f64 * (1.0 + 1e-9)).then_some(MarkReason::Share)
     }
 
     fn after_service(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) {

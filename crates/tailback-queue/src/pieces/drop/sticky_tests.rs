@@ -184,11 +184,11 @@ struct Loose(Sticky);
 impl DropPolicy<TestPacket> for Loose {
     fn evict(&mut self, newcomer: QueueId, scene: &mut Scene<TestPacket>) -> Option<Eviction> {
         let length = |q| scene.store.packets(q);
-        let others = (0..scene.store.queues()).filter(|q| Some(*q) != self.0.sticky && length(*q) > 0);
+        let other_queues = (0..scene.store.queues()).filter(|q| Some(*q) != self.0.sticky && length(*q) > 0);
         if self
             .0
             .sticky
-            .is_some_and(|q| others.map(length).min().is_some_and(|l| length(q) <= l))
+            .is_some_and(|q| other_queues.map(length).min().is_some_and(|l| length(q) <= l))
         {
             self.0.sticky = None;
         }

@@ -209,11 +209,11 @@ proptest! {
         let start = start_h * 3_600_000_000_000;
         let theta = theta_ms as f64 * 1e-3;
         let mut clocked = Clocked::new(Duration::from_millis(theta_ms));
-        for (i, l) in lives.iter().enumerate() {
-            let key = clocked.served(l.queue, l.bytes, &line(start + l.sent));
-            prop_assert_eq!(key, Some(clocked.key(l.queue)));
+        for (i, life) in lives.iter().enumerate() {
+            let key = clocked.served(life.queue, life.bytes, &line(start + life.sent));
+            prop_assert_eq!(key, Some(clocked.key(life.queue)));
             let sum = |q: u32| -> f64 {
-                let since = |x: &Life| (l.sent - x.sent) as f64 * 1e-9;
+                let since = |x: &Life| (life.sent - x.sent) as f64 * 1e-9;
                 let part = |x: &Life| 8.0 * f64::from(x.bytes) * (-since(x) / theta).exp() / theta;
                 lives[..=i].iter().filter(|x| x.queue == q).map(part).sum()
             };

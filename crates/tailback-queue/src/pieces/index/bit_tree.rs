@@ -69,14 +69,14 @@ impl BitTree {
         let mut numbers = self.levels.drain(..).next().unwrap_or_default();
         numbers.resize(words.next_power_of_two(), 0);
         self.levels.push(numbers);
-        while let Some(below) = self.levels.last().filter(|l| l.len() > 1) {
+        while let Some(lower_level) = self.levels.last().filter(|l| l.len() > 1) {
             let bits = |chunk: &[u64]| {
                 chunk
                     .iter()
                     .rev()
                     .fold(0, |bits, word| bits << 1 | u64::from(*word != 0))
             };
-            let above = below.chunks(64).map(bits).collect();
+            let above = lower_level.chunks(64).map(bits).collect();
             self.levels.push(above);
         }
     }

@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn it_names_whom_a_look_names() {
         let (mut store, mut draws) = (Store::new(Size::Packets(2000)), Stream::new(1, "calls"));
-        let (mut fattest, mut kept) = (Fattest::default(), [0, 0]);
+        let (mut fattest, mut kept_steps) = (Fattest::default(), [0, 0]);
         for step in 0..60_000u64 {
             if draws.below(2000) >= store.backlog().packets {
                 let q = draws.below(300) as u32;
@@ -95,11 +95,14 @@ mod tests {
             let often = (20_000..40_000).contains(&step);
             if often || draws.below(100) == 0 {
                 assert_eq!(fattest.find(&store), look(&store), "step {step}");
-                kept[usize::from(often)] += u64::from(fattest.order.is_some());
+                kept_steps[usize::from(often)] += u64::from(fattest.order.is_some());
             }
         }
-        assert!(kept[1] > 19_000, "order is kept while every packet asks: {kept:?}");
-        assert!(kept[0] < 20, "and given up when few do: {kept:?}");
+        assert!(
+            kept_steps[1] > 19_000,
+            "order is kept while every packet asks: {kept_steps:?}"
+        );
+        assert!(kept_steps[0] < 20, "and given up when few do: {kept_steps:?}");
     }
 
     #[test]

@@ -167,7 +167,7 @@ mod tests {
     /// With many small flows and few counters, conservative update classifies far fewer of the flows as heavy.
     #[test]
     fn conservative_update_finds_fewer_light_flows() {
-        let found = both(4, 300).map(|mut filter| {
+        let heavy_counts = both(4, 300).map(|mut filter| {
             for round in 0..10 {
                 for flow in 0..2000u64 {
                     filter.count(flow, 100 + (flow % 7 + round) as u32);
@@ -175,6 +175,9 @@ mod tests {
             }
             (0..2000).filter(|flow| filter.estimate(*flow) >= 6000).count()
         });
-        assert!(found[1] > 500 && found[0] * 4 < found[1], "{found:?}");
+        assert!(
+            heavy_counts[1] > 500 && heavy_counts[0] * 4 < heavy_counts[1],
+            "{heavy_counts:?}"
+        );
     }
 }

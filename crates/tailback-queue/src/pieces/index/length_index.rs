@@ -133,25 +133,27 @@ impl LengthIndex {
 
     /// The longest queue; `None` if all queues are empty.
     pub fn longest(&mut self, order: &dyn ServiceOrder) -> Option<QueueId> {
-        let (first, ties) = match &self.shape {
+        let (longest_queue, ties) = match &self.shape {
             IndexForm::Lists(x) => x.longest()?,
             // Counting the tied queues visits each of them. So they are counted only if the rule for ties visits them
             // anyway.
             IndexForm::Sorted(x) => x.longest(matches!(self.tie, Tie::Ring | Tie::Random))?,
         };
         if ties == 1 {
-            return Some(first);
+            return Some(longest_queue);
         }
         match self.tie {
-            Tie::Fifo | Tie::Lowest => Some(first),
+            Tie::Fifo | Tie::Lowest => Some(longest_queue),
             Tie::Ring => {
-                let longest = self.length(first);
-                order.first_that(&mut |q| self.length(q) == longest).or(Some(first))
+                let longest = self.length(longest_queue);
+                order
+                    .first_that(&mut |q| self.length(q) == longest)
+                    .or(Some(longest_queue))
             }
             Tie::Random => {
                 let k = self.stream.below(u64::from(ties));
                 match &self.shape {
-                    IndexForm::Lists(x) => x.nth_after(first, k),
+                    IndexForm::Lists(x) => x.nth_after(longest_queue, k),
                     IndexForm::Sorted(x) => x.nth_longest(k),
                 }
             }
@@ -222,18 +224,18 @@ impl Lists {
             );
         }
         let bucket = &mut self.bucket[length as usize];
-        let last = bucket.tail;
+        let old_tail = bucket.tail;
         bucket.tail = q;
         bucket.count += 1;
-        match last {
+        match old_tail {
             NONE => {
                 bucket.head = q;
                 self.occupied.set(length);
             }
-            last => self.link.at(last).next = q,
+            old_tail => self.link.at(old_tail).next = q,
         }
         *self.link.at(q) = Link {
-            prev: last,
+            prev: old_tail,
             next: NONE,
             length,
         };

@@ -134,10 +134,10 @@ mod tests {
                     }
                 }
                 _ if !plain.is_empty() => {
-                    let at = draws.below(plain.len() as u64) as usize;
-                    list.insert_before(q, plain[at]);
+                    let position = draws.below(plain.len() as u64) as usize;
+                    list.insert_before(q, plain[position]);
                     if !plain.contains(&q) {
-                        plain.insert(at, q);
+                        plain.insert(position, q);
                     }
                 }
                 _ => {}

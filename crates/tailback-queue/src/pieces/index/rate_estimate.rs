@@ -10,10 +10,11 @@
 //! of a queue gives no sample. The first two estimates keep their value while a queue is idle. The third one decays
 //! with theta in the same way for all queues, so only the queue just served changes its place in the order.
 //!
-//! State: for each queue a rate in bit/s and a time; for [`Clocked`] ln(rate) + t / theta, dimensionless. Departure:
-//! the logarithm of the growing value is stored. The value itself would exceed the range of a number, unless it was
-//! scaled down in all queues in time. Its logarithm stays in range and gives the same order. A packet costs a division,
-//! or an exponential and a logarithm.
+//! State: [`PerService`] and [`PerArrival`] store for each queue a rate in bit/s and the time of its last service or
+//! arrival. [`Clocked`] stores for each queue only ln(rate at time t) + t / theta, which is dimensionless and does not
+//! change until the next service. Departure: the logarithm of the growing value is stored. The value itself would
+//! exceed the range of a number, unless it was scaled down in all queues in time. Its logarithm stays in range and
+//! gives the same order. A packet costs a division, or an exponential and a logarithm.
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3; `docs/decisions/tdrr-average.md`. A packet of zero
 //! bytes, or two packets at one instant on an infinitely fast line, would cause a division by zero. So such packets do

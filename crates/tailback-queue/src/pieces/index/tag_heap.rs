@@ -111,16 +111,16 @@ impl<K: Ord + Copy> TagHeap<K> {
     /// The smallest of the entries below this one.
     #[inline]
     fn least_below(&self, i: usize) -> Option<usize> {
-        let first = BELOW * i + 1;
-        let below = self.heap.get(first..)?;
-        let below = &below[..below.len().min(BELOW)];
-        let mut least = 0;
-        for (j, entry) in below.iter().enumerate().skip(1) {
-            if *entry < below[least] {
-                least = j;
+        let first_child = BELOW * i + 1;
+        let children = self.heap.get(first_child..)?;
+        let children = &children[..children.len().min(BELOW)];
+        let mut least_child = 0;
+        for (j, entry) in children.iter().enumerate().skip(1) {
+            if *entry < children[least_child] {
+                least_child = j;
             }
         }
-        (!below.is_empty()).then_some(first + least)
+        (!children.is_empty()).then_some(first_child + least_child)
     }
 
     #[inline]

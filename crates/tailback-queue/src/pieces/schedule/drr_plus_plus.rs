@@ -32,7 +32,8 @@ pub static MODEL: Model = Model {
     name: "drr-plus-plus",
     family: "scheduler",
     title: "DRR++ (deficit round robin with new and old queues)",
-    summary: "Queues that have just woken go first, for a quantum; the others take turns, a quantum of bytes a turn.",
+    summary: "Queues that have just become active go first, for a quantum. The other queues take turns, a quantum of \
+              bytes a turn.",
     source: "MacGregor and Shi 2000; RFC 8290 section 4",
     params: PARAMS,
     probes: &[],
@@ -43,7 +44,7 @@ params! {
 
     /// The quantum parameter of the disciplines that use DRR++.
     pub ETHERNET_QUANTUM: u64 = Key::new("quantum", QUANTUM.param.kind, "1514B",
-        "The credit that a queue gets when it wakes, and with each turn.",
+        "The credit that a queue gets when it becomes active, and with each turn.",
         "RFC 8290 section 5.2.4: a largest Ethernet frame");
 }
 

@@ -32,15 +32,15 @@ fn backlogged_queues_share_bytes() {
         let mut b = bench(quantum);
         arrive(&mut b, 0, 1500, 1000);
         arrive(&mut b, 1, 100, 15_000);
-        let mut sent = [0_i64; 2];
+        let mut sent_bytes = [0_i64; 2];
         for _ in 0..8000 {
             let p = b.take().unwrap();
-            sent[p.flow as usize] += i64::from(p.bytes);
+            sent_bytes[p.flow as usize] += i64::from(p.bytes);
             // Each may be one packet ahead of its credit, and one may have had its turn when the other has not.
-            let apart = (sent[0] - sent[1]).abs();
-            assert!(apart <= i64::from(quantum) + 1500, "{quantum}: {sent:?}");
+            let apart = (sent_bytes[0] - sent_bytes[1]).abs();
+            assert!(apart <= i64::from(quantum) + 1500, "{quantum}: {sent_bytes:?}");
         }
-        assert!(sent[0] > 300_000);
+        assert!(sent_bytes[0] > 300_000);
     }
 }
 

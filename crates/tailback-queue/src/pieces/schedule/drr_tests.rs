@@ -212,7 +212,7 @@ proptest! {
         let pairs = (0..4).flat_map(|i| (0..i).map(move |j| (i, j)));
         let mut pairs: Vec<(u32, u32, Option<[i64; 3]>)> = pairs.map(|(i, j)| (i, j, None)).collect();
         for (id, (op, flow, bytes)) in (4..).zip(steps) {
-            let sent = if op < 3 {
+            let served = if op < 3 {
                 b.arrive(TestPacket::new(id, flow, bytes));
                 None
             } else {
@@ -221,7 +221,7 @@ proptest! {
             let store = b.queue.store();
             let backlogged = |q: u32| store.packets(q) > 0;
             for (i, j, interval) in &mut pairs {
-                if let (Some([d, low, high]), Some(p)) = (interval.as_mut(), &sent) {
+                if let (Some([d, low, high]), Some(p)) = (interval.as_mut(), &served) {
                     *d += i64::from(p.bytes) * (i64::from(p.flow == *i) - i64::from(p.flow == *j));
                     *low = (*low).min(*d);
                     *high = (*high).max(*d);

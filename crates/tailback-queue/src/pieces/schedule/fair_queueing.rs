@@ -119,13 +119,13 @@ impl<P: Packet> Scheduler<P> for Fair {
         let Some(p) = store.packet(slot) else { return };
         self.clock.weigh(q, p.weight());
         let size = Tag::of(p.bytes(), self.clock.weight(q));
-        let (v, before) = (self.clock.v(), self.clock.finish(q));
-        self.clock.set_finish(q, before.max(v).plus(size));
+        let (virtual_time, before) = (self.clock.v(), self.clock.finish(q));
+        self.clock.set_finish(q, before.max(virtual_time).plus(size));
         if self.packets.len() <= slot as usize {
             self.packets.resize(slot as usize + 1, PacketTags::default());
         }
         self.packets[slot as usize] = PacketTags {
-            key: before.max(v.minus(self.delta)).plus(size),
+            key: before.max(virtual_time.minus(self.delta)).plus(size),
             before,
             arrival: self.arrivals,
         };

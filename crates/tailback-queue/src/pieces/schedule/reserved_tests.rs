@@ -43,12 +43,12 @@ fn fill(b: &mut Reserved, flow: u32, weight: f64, packets: u64) {
 }
 
 fn send(b: &mut Reserved, packets: usize) -> Vec<u32> {
-    let one = |_| {
+    let served_flow = |_| {
         let p = b.take();
         b.pass(PACKET);
         p.map(|p| p.flow)
     };
-    (0..packets).filter_map(one).collect()
+    (0..packets).filter_map(served_flow).collect()
 }
 
 /// Flow 2 sends a packet, and flow 1 has the line for fifty. Its clock is then at 102,000 B of the line's work for its

@@ -111,11 +111,11 @@ impl<P: Packet> Scheduler<P> for Scfq {
             self.busy_period += 1;
         }
         let flow = self.flows.get(q);
-        let last = match flow.busy_period == self.busy_period {
+        let last_finish = match flow.busy_period == self.busy_period {
             true => flow.finish,
             false => Tag::ZERO,
         };
-        self.line_up(q, last.max(self.v), store);
+        self.line_up(q, last_finish.max(self.v), store);
     }
 
     fn next(&mut self, _store: &Store<P>, _line: &Line) -> Turn {

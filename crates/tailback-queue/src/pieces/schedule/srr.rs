@@ -184,14 +184,14 @@ impl<P: Packet> Scheduler<P> for Srr {
             return;
         }
         *self.deficit.at(q) = 0;
-        let first = self.highest == 0;
+        let is_first = self.highest == 0;
         for column in Srr::columns_of(weight) {
             match self.visit {
                 Some(v) if v.column == column => self.columns[column].insert_before(q, v.queue),
                 _ => self.columns[column].push(q),
             }
         }
-        if first {
+        if is_first {
             self.place = 1;
             self.highest = Srr::columns_of(weight).last().map_or(0, |c| c + 1);
             self.visit = Some(Visit {

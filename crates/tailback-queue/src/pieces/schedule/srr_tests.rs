@@ -67,12 +67,12 @@ fn equal_weights_are_round_robin() {
         }
         // The rest of the walk that began with the first packet of all.
         b.flows(1);
-        let sent = b.flows(2000);
+        let sent_flows = b.flows(2000);
         let step = if one_order { 1 } else { 5 };
-        for (i, walk) in sent.windows(5).enumerate().step_by(step) {
-            let mut seen = walk.to_vec();
-            seen.sort_unstable();
-            assert_eq!(seen, [0, 1, 2, 3, 4], "weight {weight}, packet {i}");
+        for (i, walk) in sent_flows.windows(5).enumerate().step_by(step) {
+            let mut walk_flows = walk.to_vec();
+            walk_flows.sort_unstable();
+            assert_eq!(walk_flows, [0, 1, 2, 3, 4], "weight {weight}, packet {i}");
         }
     }
 }
@@ -137,7 +137,7 @@ fn queues_come_and_go() {
     let mut draws = Stream::new(5, "arrivals");
     b.fill(0, 4.0, 1000, 9_000);
     b.fill(1, 2.0, 1000, 9_000);
-    let mut sent = [0.0_f64; 2];
+    let mut sent_packets = [0.0_f64; 2];
     for _ in 0..4_000 {
         let flow = 2 + draws.below(30) as u32;
         let packets = draws.below(4);
@@ -145,12 +145,15 @@ fn queues_come_and_go() {
         for _ in 0..3 {
             let p = b.take();
             let flow = p.map_or(9, |p| p.flow) as usize;
-            if let Some(n) = sent.get_mut(flow) {
+            if let Some(n) = sent_packets.get_mut(flow) {
                 *n += 1.0;
             }
         }
     }
-    assert!(sent[1] > 500.0 && (sent[0] / sent[1] - 2.0).abs() < 0.1, "{sent:?}");
+    assert!(
+        sent_packets[1] > 500.0 && (sent_packets[0] / sent_packets[1] - 2.0).abs() < 0.1,
+        "{sent_packets:?}"
+    );
     let left = b.backlog().packets as usize;
     assert_eq!(b.drain().len(), left);
 }

@@ -100,14 +100,14 @@ impl Stamps {
 pub fn move_up<P: Packet>(packets: &mut [(Tag, Tag)], slot: u32, store: &Store<P>) -> Option<(Tag, Tag)> {
     let &(start, mut end) = packets.get(slot as usize)?;
     let length = end.minus(start);
-    let mut next = store.after(slot);
-    while let Some(stamps) = next.and_then(|slot| packets.get_mut(slot as usize)) {
+    let mut next_slot = store.after(slot);
+    while let Some(stamps) = next_slot.and_then(|slot| packets.get_mut(slot as usize)) {
         if stamps.0 != end {
             return None;
         }
         end = stamps.1;
         *stamps = (stamps.0.minus(length), stamps.1.minus(length));
-        next = next.and_then(|slot| store.after(slot));
+        next_slot = next_slot.and_then(|slot| store.after(slot));
     }
     Some((end, length))
 }

@@ -134,12 +134,17 @@ impl Stratified {
         let member = self.members.at(q);
         let k = member.weight.unwrap_or_default().octave_of(self.total).min(STRATA - 1);
         member.stratum = k;
-        let had = member
+        let had_turn = member
             .slots
             .checked_sub(1)
             .is_some_and(|last| last >> k == self.slot >> k);
         let stratum = &mut self.strata[k as usize];
-        if had { &mut stratum.done } else { &mut stratum.waiting }.push(q);
+        if had_turn {
+            &mut stratum.done
+        } else {
+            &mut stratum.waiting
+        }
+        .push(q);
     }
 
     fn take_out(&mut self, q: QueueId) {

@@ -48,10 +48,10 @@ fn the_wait_of_a_stratum_is_two_intervals() {
         for _ in 0..100 {
             b.flows(1 + draws.below(100) as usize);
             b.fill(flow, weight, 1000, 1);
-            let came = b.queue.scheduler().slot;
+            let arrival_slot = b.queue.scheduler().slot;
             while b.take().is_some_and(|p| p.flow != flow) {}
             let k = b.queue.scheduler().members.get(flow).stratum;
-            let waited = b.queue.scheduler().slot - came;
+            let waited = b.queue.scheduler().slot - arrival_slot;
             assert!(waited <= 2 << k, "weight {weight}, stratum {k}: {waited} slots");
             worst = worst.max(waited);
         }
@@ -90,15 +90,15 @@ fn shares_follow_the_weights() {
             });
         }
     }
-    let mut sent = [0.0; 5];
+    let mut sent_bytes = [0.0; 5];
     for _ in 0..80_000 {
         if let Some(p) = b.take() {
-            sent[p.flow as usize] += f64::from(p.bytes);
+            sent_bytes[p.flow as usize] += f64::from(p.bytes);
         }
     }
-    let all: f64 = sent.iter().sum::<f64>() / weights.iter().sum::<f64>();
-    for (bytes, weight) in sent.iter().zip(weights) {
-        assert!((bytes / weight / all - 1.0).abs() < 2e-3, "{sent:?}");
+    let all: f64 = sent_bytes.iter().sum::<f64>() / weights.iter().sum::<f64>();
+    for (bytes, weight) in sent_bytes.iter().zip(weights) {
+        assert!((bytes / weight / all - 1.0).abs() < 2e-3, "{sent_bytes:?}");
     }
 }
 

@@ -172,12 +172,12 @@ fn times(a: u128, b: u64, c: u64) -> u128 {
     if high >> 64 >= c {
         return MOST;
     }
-    let (first, rest) = (high / c, high % c);
-    let second = (rest << 64 | low & u128::from(u64::MAX)) / c;
-    if first >> 63 != 0 {
+    let (high_quotient, high_rest) = (high / c, high % c);
+    let second = (high_rest << 64 | low & u128::from(u64::MAX)) / c;
+    if high_quotient >> 63 != 0 {
         return MOST;
     }
-    first << 64 | second
+    high_quotient << 64 | second
 }
 
 /// The fluid server.
@@ -223,17 +223,17 @@ impl FluidClock {
         if self.backlogged.is_empty() || gap == Duration::ZERO {
             return;
         }
-        let mut left = Tag::of_work(rate, gap);
+        let mut work_left = Tag::of_work(rate, gap);
         while let Some((near, _)) = self.backlogged.min() {
             let total = self.total.weight();
-            let (step, need) = (left.scaled(Weight::ONE, total), near.minus(self.v));
+            let (step, need) = (work_left.scaled(Weight::ONE, total), near.minus(self.v));
             if step < need {
                 self.v = self.v.plus(step);
                 return;
             }
             // The product was rounded down by less than one unit, so one unit is added.
             let done = need.scaled(total, Weight::ONE).plus(Tag(1));
-            left = Tag(left.minus(done).0.max(0));
+            work_left = Tag(work_left.minus(done).0.max(0));
             self.v = near;
             while let Some((finish, q)) = self.backlogged.min() {
                 if finish > near {
@@ -317,7 +317,7 @@ mod tests {
             parts.iter().filter(|w| **w > 0.0).for_each(|w| sum.add(Weight::of(*w)));
             sum
         };
-        for (weight, others, octave) in [
+        for (weight, other_weights, octave) in [
             (1.0, 0.0, 0),
             (1.0, 1.0, 1),
             (1.0, 1.1, 2),
@@ -325,9 +325,9 @@ mod tests {
             (3.0, 0.001, 1),
         ] {
             assert_eq!(
-                Weight::of(weight).octave_of(total(&[weight, others])),
+                Weight::of(weight).octave_of(total(&[weight, other_weights])),
                 octave,
-                "{weight} of {others}"
+                "{weight} of {other_weights}"
             );
         }
         assert_eq!(Weight::of(1e-9).octave_of(total(&[1e-9, 1e9])), 60);

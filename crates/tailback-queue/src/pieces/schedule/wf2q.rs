@@ -34,8 +34,8 @@ pub static MODEL: Model = Model {
     name: "wf2q",
     family: "scheduler",
     title: "WF2Q, exact",
-    summary: "Of the packets that a fluid server would have begun to serve, the next to leave is the one that this \
-              server would finish first.",
+    summary: "Only packets that a fluid server would have begun to serve may leave. Of these, the one that the fluid \
+              server would finish first leaves first.",
     source: "Bennett and Zhang, INFOCOM 1996",
     params: &[],
     probes: &[],

@@ -172,12 +172,12 @@ impl<P: Packet> Scheduler<P> for Wf2qPlus {
         }
         let clock = self.clock(line);
         let flow = self.flows.at(q);
-        let last = match flow.busy_period == self.busy_period {
+        let last_finish = match flow.busy_period == self.busy_period {
             true => flow.finish,
             false => Tag::ZERO,
         };
         flow.busy_period = self.busy_period;
-        self.line_up(q, last.max(clock), store);
+        self.line_up(q, last_finish.max(clock), store);
     }
 
     fn next(&mut self, _store: &Store<P>, line: &Line) -> Turn {

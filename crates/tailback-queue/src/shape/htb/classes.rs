@@ -16,8 +16,8 @@ pub static MODEL: Model = Model {
     name: "class",
     family: FAMILY,
     title: "A class of htb",
-    summary: "A share of the line with a rate of its own. Up to its ceiling it may borrow from the classes above it \
-              what they can spare.",
+    summary: "A share of the line with a rate of its own. Up to its ceiling, the class may borrow unused rate from the \
+              classes above it.",
     source: "tc-htb(8); Devera, HTB Linux queuing discipline manual",
     params: PARAMS,
     probes: &[],
@@ -41,14 +41,16 @@ params! {
     CEIL: Option<BitRate> = Key::new("ceil", Kind::Rate { min: 1.0, max: 1e13 }, "none",
         "The rate up to which the class may borrow. Default: its own rate, so that it borrows nothing.", "tc-htb(8)");
     OWN_BURST: u64 = Key::new("burst", Kind::Bytes { min: 0, max: 1_000_000_000 }, "1600B",
-        "How much of the class may leave after a pause before it is held to its rate.", "tc, which has 1600 B");
+        "How much of the class may leave after a pause before the class is limited to its rate.",
+        "tc, which has 1600 B");
     CBURST: u64 = Key::new("cburst", Kind::Bytes { min: 0, max: 1_000_000_000 }, "1600B",
-        "How much of the class may leave after a pause before it is held to its ceiling.", "tc, which has 1600 B");
+        "How much of the class may leave after a pause before the class is limited to its ceiling.",
+        "tc, which has 1600 B");
     PRIO: u32 = Key::new("prio", Kind::Count { min: 0, max: 7 }, "0",
-        "Which class borrows first: what is spare is offered to classes with a lower number before others.",
+        "Which class borrows first: unused rate is offered to classes with a lower number before others.",
         "tc-htb(8)");
     QUANTUM: Option<u64> = Key::new("quantum", Kind::Bytes { min: 1, max: 1_000_000_000 }, "none",
-        "How much the class sends in its turn among classes of one priority that borrow: they share what is spare in \
+        "How much the class sends in its turn among classes of one priority that borrow. They share the unused rate in \
          proportion to their quanta. Default: its rate in bytes a second over `r2q`, but at least 1000 B and at most \
          200 kB.", "tc-htb(8)");
     DSCP: Vec<Dscp> = Key::new("dscp", Kind::List(&Kind::CodePoint), "none",
@@ -128,7 +130,7 @@ impl Tree {
                 let e = format!("two classes are called \"{name}\"");
                 return Err(at(i, NAME.name, e, "give each class a name of its own"));
             }
-            let above = match class_settings.get(&PARENT) {
+            let parent_index = match class_settings.get(&PARENT) {
                 None => 0,
                 Some(parent) => {
                     1 + found(&parent, &names).map_err(|e| {
@@ -141,7 +143,7 @@ impl Tree {
                 .nested(QUEUE.name)
                 .unwrap_or_else(|| s.within(QUEUE.name));
             let queue = laid(queue).map_err(|e| named(i + 1, e))?;
-            classes.push(class(class_settings, s.get(&R2Q), (name, above), queue));
+            classes.push(class(class_settings, s.get(&R2Q), (name, parent_index), queue));
         }
         let inner: Vec<bool> = (0..classes.len())
             .map(|c| classes.iter().any(|of| of.above == Some(c)))

@@ -36,16 +36,16 @@ fn packet(id: u64, bytes: u32) -> TestPacket {
 
 /// When each of these packets leaves a bench whose line takes no time, in microseconds.
 fn departures(b: &mut Bench<Queue>) -> Vec<f64> {
-    let mut at = vec![];
+    let mut times_us = vec![];
     loop {
         let line = b.line();
         match b.by_hand.queue.dequeue(&line, &mut b.log) {
-            Service::Send(_) => at.push(b.now.0 as f64 / 1e3),
+            Service::Send(_) => times_us.push(b.now.0 as f64 / 1e3),
             Service::Wait(t) => {
                 assert!(t > b.now);
                 b.until(t);
             }
-            Service::Empty => return at,
+            Service::Empty => return times_us,
         }
     }
 }
@@ -189,17 +189,17 @@ fn drops_marks_and_probes_are_those_of_the_discipline_inside() {
 /// order sent, each with the start of its transmission, and how many were lost.
 fn sent(queue: Queue) -> (Vec<(u64, Time)>, usize) {
     let mut server = Server::new(queue, BitRate(7_000_000));
-    let (mut left, mut log) = (vec![], Log::default());
+    let (mut departures, mut log) = (vec![], Log::default());
     let (mut draw, mut now) = (Stream::new(3, "arrivals"), Time::ZERO);
     for id in 0..5000 {
         now += Duration(draw.below(1_650_000));
         while let Some((_, sent)) = server.advance(now, &mut log) {
-            left.extend(sent.map(|s| (s.packet.id, s.begin)));
+            departures.extend(sent.map(|s| (s.packet.id, s.begin)));
         }
         let p = packet(id, 40 + draw.below(1460) as u32);
-        left.extend(server.arrive(p, now, &mut log).map(|s| (s.packet.id, s.begin)));
+        departures.extend(server.arrive(p, now, &mut log).map(|s| (s.packet.id, s.begin)));
     }
-    (left, log.dropped.len())
+    (departures, log.dropped.len())
 }
 
 /// With the rate of the line and no overhead a shaper with a bucket of a packet changes nothing. Without a bucket it
@@ -213,16 +213,16 @@ fn at_the_rate_of_the_line_it_is_the_discipline_alone() {
             7_000_000,
         ))
     };
-    let alone = |buffer| {
+    let droptail = |buffer| {
         let s = Settings::defaults(registry::find("droptail").unwrap()).with("buffer", buffer);
         sent(registry::build(&s, context(7_000_000)).unwrap())
     };
-    assert_eq!(shaped("1514B", "20 packets"), alone("20 packets"));
-    assert!(alone("20 packets").1 > 100);
-    let (shaped, alone) = (shaped("0B", "unlimited").0, alone("unlimited").0);
-    assert!(shaped.len().abs_diff(alone.len()) <= 1);
+    assert_eq!(shaped("1514B", "20 packets"), droptail("20 packets"));
+    assert!(droptail("20 packets").1 > 100);
+    let (shaped, droptail) = (shaped("0B", "unlimited").0, droptail("unlimited").0);
+    assert!(shaped.len().abs_diff(droptail.len()) <= 1);
     // Each packet may add the rest of a nanosecond.
-    for (i, ((a, at), (b, before))) in shaped.iter().zip(&alone).enumerate() {
+    for (i, ((a, at), (b, before))) in shaped.iter().zip(&droptail).enumerate() {
         assert!(
             a == b && at >= before && at.since(*before).0 <= i as u64,
             "{a} {at:?} {b} {before:?}"
@@ -247,7 +247,7 @@ fn every_discipline_is_held_to_the_rate() {
             all.window(10, bytes, Duration::from_millis(5));
         }
         all.run(Duration::from_millis(10_000));
-        let sent: f64 = all
+        let sent_bytes: f64 = all
             .delays
             .iter()
             .zip([220.0, 720.0, 1520.0])
@@ -255,22 +255,26 @@ fn every_discipline_is_held_to_the_rate() {
             .sum();
         // A dropped packet does not come again, so the loop may run out of packets.
         if all.log.dropped.is_empty() {
-            assert!((sent * 8.0 / 5e7 - 1.0).abs() < 0.01, "{}: {sent}", model.name);
+            assert!(
+                (sent_bytes * 8.0 / 5e7 - 1.0).abs() < 0.01,
+                "{}: {sent_bytes}",
+                model.name
+            );
         }
-        assert!(sent * 8.0 <= 1.01 * 5e7, "{}: {sent}", model.name);
+        assert!(sent_bytes * 8.0 <= 1.01 * 5e7, "{}: {sent_bytes}", model.name);
     }
 }
 
 #[test]
 fn the_rate_changes_and_the_discipline_keeps_its_packets() {
-    let with = |rate: &'static str| [("rate", rate), ("burst", "0B"), ("queue", "cake")];
-    let mut b = bench(&with("8Mbps"));
+    let settings_with = |rate: &'static str| [("rate", rate), ("burst", "0B"), ("queue", "cake")];
+    let mut b = bench(&settings_with("8Mbps"));
     for id in 0..4 {
         b.arrive(TestPacket::new(id, 0, 1000));
     }
     assert_eq!(b.serve(), Some(0));
     // CAKE itself takes no new values, and need not.
-    b.queue.reconfigure(&settings(&with("4Mbps"))).unwrap();
+    b.queue.reconfigure(&settings(&settings_with("4Mbps"))).unwrap();
     assert_eq!(departures(&mut b), [2000.0, 4000.0, 6000.0]);
     let other = settings(&[("rate", "8Mbps"), ("queue", "{ kind = cake, interval = 50ms }")]);
     let e = b.queue.reconfigure(&other).unwrap_err();

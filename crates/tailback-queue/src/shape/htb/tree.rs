@@ -94,16 +94,16 @@ impl<P: Packet> Classes<P> {
         made: impl Fn(usize, &TreeClass) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>,
     ) -> Result<Classes<P>, Refusal> {
         let (mut leaves, mut leaf_of_class) = (vec![], vec![None; tree.classes.len()]);
-        for (c, class) in tree
+        for (class_index, class) in tree
             .classes
             .iter()
             .enumerate()
             .filter(|(_, class)| class.queue.is_some())
         {
-            leaf_of_class[c] = Some(leaves.len());
+            leaf_of_class[class_index] = Some(leaves.len());
             leaves.push(Leaf {
-                class: c,
-                queue: made(c, class)?,
+                class: class_index,
+                queue: made(class_index, class)?,
                 left: [0; PRIORITIES],
                 last: None,
                 is_told: true,
@@ -285,8 +285,8 @@ impl<P: Packet> Classes<P> {
             *self.turn_of(parent, (level, prio)) = class + 1;
         }
         let mut next_class = Some(class);
-        while let Some(c) = next_class {
-            let (declared, state) = (&self.tree.classes[c], &mut self.states[c]);
+        while let Some(class_index) = next_class {
+            let (declared, state) = (&self.tree.classes[class_index], &mut self.states[class_index]);
             if declared.level >= level {
                 state.own.charge(length);
                 state.own.owe_at_most(declared.rate, LONGEST_DEBT);
@@ -417,25 +417,32 @@ impl<P: Packet> QueueDiscipline<P> for Classes<P> {
     }
 
     fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
-        let next = Tree::from_settings(settings)?;
+        let new_tree = Tree::from_settings(settings)?;
         let names_and_parents = |tree: &Tree| -> Vec<(String, Option<usize>)> {
             tree.classes.iter().map(|c| (c.name.clone(), c.above)).collect()
         };
-        unchanged(CLASSES.name, &names_and_parents(&self.tree), &names_and_parents(&next))?;
-        unchanged(CLASSES.name, &self.tree.leaf_of, &next.leaf_of)?;
+        unchanged(
+            CLASSES.name,
+            &names_and_parents(&self.tree),
+            &names_and_parents(&new_tree),
+        )?;
+        unchanged(CLASSES.name, &self.tree.leaf_of, &new_tree.leaf_of)?;
         for leaf in &mut self.leaves {
-            let (before, now) = (&self.tree.classes[leaf.class].queue, &next.classes[leaf.class].queue);
+            let (before, now) = (
+                &self.tree.classes[leaf.class].queue,
+                &new_tree.classes[leaf.class].queue,
+            );
             // The discipline of a leaf may refuse every change, so it is only reconfigured if its own values change.
             if let Some(queue) = now.as_ref().filter(|_| now != before) {
                 leaf.queue.reconfigure(queue).map_err(|e| named(leaf.class, e))?;
             }
         }
-        for (class, state) in next.classes.iter().zip(&mut self.states) {
+        for (class, state) in new_tree.classes.iter().zip(&mut self.states) {
             state.own.set_depth(class.rate, Duration::ZERO, class.burst);
             state.ceiling.set_depth(class.ceil, Duration::ZERO, class.cburst);
         }
         self.length = Length::from_settings(settings);
-        self.tree = next;
+        self.tree = new_tree;
         Ok(())
     }
 

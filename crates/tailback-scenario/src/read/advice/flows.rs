@@ -60,21 +60,25 @@ pub fn out_of_reach(transport: &Settings) -> Option<String> {
 /// source host and a destination host of its own.
 pub fn one_conversation(hosts: (bool, bool), hops: &[Hop], links: &[LinkSpec]) -> Option<String> {
     hops.iter().find_map(|h| {
-        let l = &links[h.link];
-        let queue = shaped::innermost(if h.reverse { &l.reverse.queue } else { &l.forward.queue });
+        let link = &links[h.link];
+        let queue = shaped::innermost(if h.reverse {
+            &link.reverse.queue
+        } else {
+            &link.forward.queue
+        });
         let conversation = queue.find_key(&CONVERSATION)?;
-        let apart = match conversation {
+        let hosts_apart = match conversation {
             KeyField::Source => hosts.0,
             KeyField::Destination => hosts.1,
             KeyField::Pair => hosts.0 || hosts.1,
             _ => true,
         };
-        (!apart).then(|| {
+        (!hosts_apart).then(|| {
             format!(
                 "link {} has {}, which shares the line between conversations ({}), but these flows are one \
                  conversation, because they have the same hosts; give them hosts of their own (access_rate), or the \
                  queue conversation = \"tuple\"",
-                l.name,
+                link.name,
                 queue.model.name,
                 conversation.word()
             )

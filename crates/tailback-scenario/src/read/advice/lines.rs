@@ -55,8 +55,8 @@ pub fn of_use(
     if !around.whole || groups.is_empty() && sessions.is_empty() && workloads.is_empty() {
         return;
     }
-    for (number, link) in around.links.iter().enumerate().filter(|(number, _)| !used[*number]) {
-        let (why, remedy) = match equal.contains(&number) {
+    for (index, link) in around.links.iter().enumerate().filter(|(index, _)| !used[*index]) {
+        let (why, remedy) = match equal.contains(&index) {
             true => (
                 "of several equal paths, all packets take the same one",
                 "add paths = \"flow\" or \"packet\" to share equal paths, name its ends in a group of flows, or leave \
@@ -160,10 +160,10 @@ pub fn of_outages(r: &mut Reader, links: &[LinkSpec], duration: Duration) {
             let way = direction(link, reverse);
             let name = link.port_name(reverse);
             let Some(from) = shut_from(way, end) else { continue };
-            let rest = (end - from).seconds();
+            let shut_s = (end - from).seconds();
             let text = if from == Time::ZERO {
                 "the line carries not one packet in the whole run; give another rate or trace".to_string()
-            } else if rest > REST * duration.seconds() {
+            } else if shut_s > REST * duration.seconds() {
                 format!(
                     "the line carries nothing from {} to the end of the run; end the run there, or give another rate",
                     Duration(from.0)
@@ -195,12 +195,12 @@ fn shut_from(d: &DirectionSpec, end: Time) -> Option<Time> {
         }
         return (low < end.0).then_some(Time(low));
     }
-    let last = d
+    let last_change = d
         .changes
         .iter()
         .filter_map(|c| last_rate(c, end))
         .max_by_key(|(at, _)| *at)?;
-    (last.1 == Some(BitRate(0))).then_some(last.0)
+    (last_change.1 == Some(BitRate(0))).then_some(last_change.0)
 }
 
 /// A change that sets more rates than this is not followed to its end.
@@ -211,9 +211,9 @@ const MOST_INSTANTS: usize = 1 << 20;
 fn last_rate(c: &Change, end: Time) -> Option<(Time, Option<BitRate>)> {
     let Values::Rate(rates) = &c.to else { return None };
     let taken = (0..).map_while(|n| c.when.nth(n)).take_while(|t| *t < end).enumerate();
-    let (n, at) = taken.take(MOST_INSTANTS).last()?;
+    let (n, instant) = taken.take(MOST_INSTANTS).last()?;
     match n + 1 < MOST_INSTANTS {
-        true => Some((at, Some(rates[n % rates.len()]))),
+        true => Some((instant, Some(rates[n % rates.len()]))),
         false => Some((end, None)),
     }
 }

@@ -36,14 +36,14 @@ struct Crossing {
 impl Crossing {
     fn group(library: &Library, g: &GroupSpec) -> Crossing {
         let (packets, window) = of_transport(&g.transport);
-        let drawn = || {
+        let drawn_sizes = || {
             let sizes = (library.sizes(g.sizes.model).ok()?.build)(&g.sizes);
             Some((u64::from(sizes.smallest()), u64::from(sizes.largest())))
         };
         Crossing {
             name: format!("flows.{}", g.name),
             flows: u64::from(g.count),
-            packets: packets.map(|p| (p, p)).or_else(drawn),
+            packets: packets.map(|p| (p, p)).or_else(drawn_sizes),
             window,
         }
     }
@@ -111,13 +111,13 @@ pub fn warn(r: &mut Reader, groups: &[GroupSpec], sessions: &[SessionSpec], arou
 /// The place of a value of a port's queue in the scenario, or of the innermost table around it that was given.
 fn at(around: &Around, link: &LinkSpec, reverse: bool, path: &[&str]) -> At {
     let table = around.link_tables.and_then(|t| t.get(&link.name)).map(|e| &e.node);
-    let of = |key: &Param| {
+    let place_of = |key: &Param| {
         let whole: Vec<&str> = std::iter::once(key.name).chain(path.iter().copied()).collect();
         table.filter(|t| t.given(key).is_some()).map(|t| place(t, &whole))
     };
     // The reverse direction may have the queue of the forward direction.
-    let own = if reverse { of(&link::REVERSE_QUEUE) } else { None };
-    own.or_else(|| of(&link::QUEUE)).unwrap_or(At::Nowhere)
+    let own = if reverse { place_of(&link::REVERSE_QUEUE) } else { None };
+    own.or_else(|| place_of(&link::QUEUE)).unwrap_or(At::Nowhere)
 }
 
 /// The place in the table of the discipline whose packets wait, and the message.
@@ -291,15 +291,15 @@ fn above_the_buffer(queue: &Settings) -> Vec<(&'static str, String)> {
     let Some(buffer) = queue.find_key(&BUFFER) else {
         return vec![];
     };
-    let most = match buffer {
+    let most_level = match buffer {
         Size::Packets(n) | Size::Bytes(n) => n as f64,
         Size::Unlimited => return vec![],
     };
     // The size of a packet for a threshold in packets and a buffer in bytes, if the discipline gives it.
     let mean_packet = queue.find_key(&MEAN_PACKET);
     let reached = |level: Level| match (level, buffer) {
-        (Level::Packets(n), Size::Bytes(_)) => mean_packet.is_none_or(|m| n * m as f64 <= most),
-        (level, _) => level.resolve(buffer).is_none_or(|level| level <= most),
+        (Level::Packets(n), Size::Bytes(_)) => mean_packet.is_none_or(|m| n * m as f64 <= most_level),
+        (level, _) => level.resolve(buffer).is_none_or(|level| level <= most_level),
     };
     let above = levels(queue).filter(|(_, level)| !reached(*level));
     above

@@ -98,12 +98,12 @@ impl PicturePlayout {
 
     /// The next frame was made; this is called some time later.
     pub fn made(&mut self, made: Time, now: Time) {
-        let number = self.told;
+        let picture = self.told;
         self.told += 1;
         self.show_until(now);
         if made >= self.from {
-            self.first = Some(self.first.map_or(number, |n| n.min(number)));
-            self.coming.push_back((number, made));
+            self.first = Some(self.first.map_or(picture, |n| n.min(picture)));
+            self.coming.push_back((picture, made));
         }
         self.count_due(now);
     }
@@ -117,9 +117,9 @@ impl PicturePlayout {
         if frame.made >= self.from {
             self.first = Some(self.first.map_or(frame.number, |n| n.min(frame.number)));
         }
-        let at = now.max(frame.made + self.delay);
+        let shown_at = now.max(frame.made + self.delay);
         let place = self.waiting.partition_point(|(_, f)| f.number < frame.number);
-        self.waiting.insert(place, (at, frame));
+        self.waiting.insert(place, (shown_at, frame));
         self.show_until(now);
     }
 

@@ -203,19 +203,21 @@ pub(in crate::results) fn called() -> Vec<Called> {
 pub(in crate::results) fn read(reading: &Reading) -> Table {
     let rows = reading.declared().filter_map(|(i, f)| {
         let quality = f.stats.media.as_ref()?.quality.as_ref()?;
-        let next = f.stats.datagrams;
+        let datagrams = f.stats.datagrams;
         Some(DatagramRow {
             id: reading.id(i),
             group: reading.group(f.group),
-            sent: quality.sent(next),
+            sent: quality.sent(datagrams),
             received: quality.received,
-            losses: quality.losses(next),
+            losses: quality.losses(datagrams),
             late: quality.late,
             copies: quality.copies,
             delay: Spread::of(Some(&quality.delay)),
             jitter: quality.jitter(),
             has_deadline: quality.has_deadline(),
-            answers: quality.answers(next).map_or([f64::NAN; 2], |n| n.map(|n| n as f64)),
+            answers: quality
+                .answers(datagrams)
+                .map_or([f64::NAN; 2], |n| n.map(|n| n as f64)),
             round_trip: Spread::of(quality.round_trip()),
         })
     });

@@ -61,13 +61,13 @@ impl Sim {
             self.flows.told.pop();
             return;
         }
-        let at = match self.net.ports.get(first as usize) {
+        let leaves_at = match self.net.ports.get(first as usize) {
             Some(port) if matches!(port.queue, Queue::Explicit(_)) => return,
             Some(port) => port.free_at().max(self.now),
             None => self.now,
         };
         if let Carrier::Connection(ends) = &mut self.flows.all[id.0 as usize].carrier {
-            ends[side as usize].leaves_host(payload, at);
+            ends[side as usize].leaves_host(payload, leaves_at);
         }
     }
 

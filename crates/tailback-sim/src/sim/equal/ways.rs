@@ -30,9 +30,9 @@ impl Router {
         table: &mut Vec<u32>,
         peer: &[u32],
     ) -> (Route, Route) {
-        let there = self.one_direction(from, to, paths, mixed(bits), table, peer);
+        let forward_route = self.one_direction(from, to, paths, mixed(bits), table, peer);
         let back = self.one_direction(to, from, paths, mixed(bits ^ 1), table, peer);
-        (there, back)
+        (forward_route, back)
     }
 
     fn one_direction(
@@ -61,18 +61,22 @@ impl Router {
         let head = entries.len();
         let mut within = Vec::new();
         if at != goal {
-            let g = self.equal.goal(&self.graph, goal);
+            let goal_index = self.equal.goal(&self.graph, goal);
             let mut level = vec![at];
             while level != [goal] {
                 let mut ports = Vec::new();
                 for node in &level {
-                    match (self.equal.next(g, *node), paths) {
+                    match (self.equal.next(goal_index, *node), paths) {
                         (None, _) => return Route::default(),
                         (Some(hops), Paths::Flow) => ports.push(hops.by_hash(bits)),
                         (Some(hops), _) => ports.extend(&hops.ports),
                     }
                 }
-                entries.push(if let [only] = ports[..] { only } else { choice(paths, g) });
+                entries.push(if let [only] = ports[..] {
+                    only
+                } else {
+                    choice(paths, goal_index)
+                });
                 level = ports.iter().map(|p| self.graph.arc(*p).to).collect();
                 level.sort_unstable();
                 level.dedup();
@@ -172,13 +176,13 @@ impl Topology {
         let Some(within) = equal.within.get(&way.start).filter(|_| way.len > 0) else {
             return Cow::Borrowed(self.entries(way));
         };
-        let mut at = within.from;
+        let mut node = within.from;
         let mut ports = Vec::with_capacity(usize::from(way.len));
         for entry in self.entries(way) {
             let port = match *entry {
                 port if port < CHOICE => port,
                 choice => {
-                    let set = equal.goals[(choice & GOAL) as usize][at as usize];
+                    let set = equal.goals[(choice & GOAL) as usize][node as usize];
                     match equal.sets.get(set as usize) {
                         Some(hops) => hops.ports[0],
                         // The packet is at its destination, or no path is left.
@@ -186,7 +190,7 @@ impl Topology {
                     }
                 }
             };
-            at = graph.arc(port).to;
+            node = graph.arc(port).to;
             ports.push(port);
         }
         Cow::Owned(ports)

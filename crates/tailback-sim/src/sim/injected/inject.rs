@@ -85,22 +85,22 @@ impl Sim {
     pub fn measures(&mut self, flow: FlowId, there: &[(u64, Duration)], back: &[(u64, Duration)]) {
         let f = &mut self.flows.all[flow.0 as usize];
         let Some(quality) = f.stats.quality() else { return };
-        let mut next = 0;
-        for (number, delay) in there {
-            (next..*number).for_each(|n| quality.lose(n));
-            next = number + 1;
+        let mut next_number = 0;
+        for (packet_number, delay) in there {
+            (next_number..*packet_number).for_each(|n| quality.lose(n));
+            next_number = packet_number + 1;
             // The sending time is not given, so all datagrams of a flow belong to one talk.
-            quality.deliver(*number, Time::ZERO, *delay);
+            quality.deliver(*packet_number, Time::ZERO, *delay);
         }
-        next = 0;
-        for (number, round_trip) in back {
-            for n in next..*number {
+        next_number = 0;
+        for (packet_number, round_trip) in back {
+            for n in next_number..*packet_number {
                 if quality.has_arrived(n) {
                     quality.lose_answer(n);
                 }
             }
-            next = number + 1;
-            quality.hear(*number, *round_trip);
+            next_number = packet_number + 1;
+            quality.hear(*packet_number, *round_trip);
         }
     }
 

@@ -71,7 +71,7 @@ impl Sim {
 
     /// The first port, or flow, that breaks the law, and how.
     pub(super) fn check_carried(&self, before: &[FlowBefore]) -> Result<(), (u32, String)> {
-        let mut got = vec![Got::default(); self.net.ports.len()];
+        let mut by_port = vec![Got::default(); self.net.ports.len()];
         for (id, f) in counted_as(16, &self.flows.all).enumerate() {
             let b = before.get(id).copied().unwrap_or_default();
             for (now, (then, way)) in received(f)
@@ -79,13 +79,15 @@ impl Sim {
                 .zip(b.received.into_iter().zip(self.net.ways[id]))
             {
                 let entries = self.net.entries(way);
-                for (left, &port) in (0..entries.len()).rev().zip(entries) {
+                for (hops_left, &port) in (0..entries.len()).rev().zip(entries) {
                     // Each port of a choice may have carried any part of the data.
-                    let Some(g) = got.get_mut(port as usize) else { continue };
+                    let Some(g) = by_port.get_mut(port as usize) else {
+                        continue;
+                    };
                     // The count begins anew if a later connection has taken the slot.
                     g.packets += now.0.saturating_sub(then.0);
                     g.under_way += b.under_way;
-                    if left == 0 {
+                    if hops_left == 0 {
                         g.bytes += now.1.saturating_sub(then.1);
                     }
                 }
@@ -96,7 +98,7 @@ impl Sim {
             .ports
             .iter()
             .any(|p| p.impair.as_ref().is_some_and(|i| i.copies()));
-        for (port, (g, p)) in (0..).zip(got.into_iter().zip(&self.net.ports)) {
+        for (port, (g, p)) in (0..).zip(by_port.into_iter().zip(&self.net.ports)) {
             g.check(p.stats.delivered_packets, p.stats.delivered_bytes, copies)
                 .map_err(|does| (port, does))?;
         }
@@ -127,16 +129,16 @@ mod tests {
 
     #[test]
     fn each_mutant_of_a_port_breaks_its_law() {
-        let got = Got {
+        let port_counts = Got {
             packets: 10,
             under_way: 2,
             bytes: 8000,
         };
-        assert_eq!(got.check(8, 8000, false), Ok(()));
-        let few = got.check(7, 8000, false).unwrap_err();
+        assert_eq!(port_counts.check(8, 8000, false), Ok(()));
+        let few = port_counts.check(7, 8000, false).unwrap_err();
         assert!(few.contains("carried 7 packets and 2 were under way"), "{few}");
-        assert_eq!(got.check(7, 8000, true), Ok(()), "a later link has made copies");
-        let short = got.check(8, 7999, false).unwrap_err();
+        assert_eq!(port_counts.check(7, 8000, true), Ok(()), "a later link has made copies");
+        let short = port_counts.check(8, 7999, false).unwrap_err();
         assert!(short.contains("carried 7999 B"), "{short}");
     }
 

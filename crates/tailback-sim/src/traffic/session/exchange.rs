@@ -149,7 +149,7 @@ impl Exchanges {
     /// to destination, so that the table rows count them in the same way.
     fn open(&mut self, lane: usize, net: &mut dyn Net) -> End {
         let server = self.lanes[lane].server;
-        let up = if self.two_way {
+        let up_lane = if self.two_way {
             let flow = net.open_from_destination(server, self.client, self.transport);
             net.stay_open(flow, Side::Source);
             self.lanes[lane].down = Some((flow, Side::Source));
@@ -157,9 +157,9 @@ impl Exchanges {
         } else {
             (net.open(self.client, server, self.transport), Side::Source)
         };
-        self.lanes[lane].up = Some(up);
-        self.by_flow.insert(up.0.0, lane);
-        up
+        self.lanes[lane].up = Some(up_lane);
+        self.by_flow.insert(up_lane.0.0, lane);
+        up_lane
     }
 
     /// The server sends its response, unless the client has lost its connection in the meantime.

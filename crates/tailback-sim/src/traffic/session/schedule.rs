@@ -92,9 +92,9 @@ struct Schedule {
 
 impl Schedule {
     fn new(s: &Settings, context: &Context) -> Schedule {
-        let at = s.get(&AT);
-        let in_turn = at.is_empty();
-        let times = if in_turn { s.get(&AFTER) } else { at };
+        let instants = s.get(&AT);
+        let in_turn = instants.is_empty();
+        let times = if in_turn { s.get(&AFTER) } else { instants };
         let mut transfers: Vec<_> = times.into_iter().zip(s.get(&SIZES).into_iter().cycle()).collect();
         if !in_turn {
             // The sort is stable: transfers of one instant stay in the listed order.
@@ -116,9 +116,9 @@ impl Schedule {
 
     fn send_due(&mut self, net: &mut dyn Net) {
         while self.waits_for.is_none()
-            && let Some((after, bytes)) = self.transfers.get(self.next).copied()
+            && let Some((offset, bytes)) = self.transfers.get(self.next).copied()
         {
-            let due = self.since + after;
+            let due = self.since + offset;
             if due > net.now() {
                 net.wake(due);
                 return;
@@ -163,7 +163,7 @@ impl Application for Schedule {
                 let Some(i) = self.open.iter().position(|o| o.0 == flow) else {
                     return;
                 };
-                let over = match event {
+                let is_over = match event {
                     AppEvent::Delivered(bytes) => net.arrived(self.open[i].1, bytes).is_some(),
                     // The connection ended before its data arrived, so it has given up.
                     AppEvent::Closed => true,
@@ -171,7 +171,7 @@ impl Application for Schedule {
                         false
                     }
                 };
-                if over {
+                if is_over {
                     self.open.swap_remove(i);
                     self.end_if_done(net);
                 }

@@ -109,7 +109,7 @@ impl Frames {
     /// Bytes of a connection have arrived; returns the frames that are complete now.
     pub fn bytes(&mut self, bytes: u64) -> Vec<CompleteFrame> {
         self.beyond += bytes;
-        let mut whole = vec![];
+        let mut complete = vec![];
         while let Some(frame) = self.all.get_mut(self.read) {
             if !frame.skipped {
                 if frame.bytes > self.beyond {
@@ -117,11 +117,11 @@ impl Frames {
                 }
                 self.beyond -= frame.bytes;
                 frame.whole = true;
-                whole.push(frame.complete(self.chain));
+                complete.push(frame.complete(self.chain));
             }
             self.read += 1;
         }
-        whole
+        complete
     }
 
     /// The oldest frame that is not judged yet.

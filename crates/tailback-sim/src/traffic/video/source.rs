@@ -97,19 +97,19 @@ impl Video {
     fn put_next(&mut self, net: &mut dyn Net) {
         let place = self.made as f64 * self.interval;
         let [sd, most] = self.jitter;
-        let after = if sd > 0.0 {
-            let off = loop {
+        let delay_ns = if sd > 0.0 {
+            let offset = loop {
                 let x = sd * self.times.normal();
                 if x.abs() <= most {
                     break x;
                 }
             };
-            place + most + off
+            place + most + offset
         } else {
             place
         };
         self.agenda
-            .put(self.start + Duration(after as u64), FrameDue::Frame, net);
+            .put(self.start + Duration(delay_ns as u64), FrameDue::Frame, net);
     }
 
     fn make(&mut self, flow: FlowId, net: &mut dyn Net) {

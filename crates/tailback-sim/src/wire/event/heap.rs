@@ -45,10 +45,10 @@ impl Heap {
 
     fn fill(&mut self) {
         self.hole = false;
-        if let Some(last) = self.heap.pop() {
+        if let Some(last_key) = self.heap.pop() {
             // Otherwise the hole was the only entry of the heap.
             if !self.heap.is_empty() {
-                self.sink(last);
+                self.sink(last_key);
             }
         }
     }
@@ -56,17 +56,21 @@ impl Heap {
     /// The least child of the hole at `i`, if it has children.
     #[inline(always)]
     fn least_child(heap: &[EventKey], i: usize) -> Option<(usize, EventKey)> {
-        let first = 4 * i + 1;
-        if let Some(Ok(four)) = heap.get(first..first + 4).map(<&[EventKey; 4]>::try_from) {
+        let first_child = 4 * i + 1;
+        if let Some(Ok(four)) = heap.get(first_child..first_child + 4).map(<&[EventKey; 4]>::try_from) {
             let (a, ka) = if four[1] < four[0] { (1, four[1]) } else { (0, four[0]) };
             let (b, kb) = if four[3] < four[2] { (3, four[3]) } else { (2, four[2]) };
-            return Some(if kb < ka { (first + b, kb) } else { (first + a, ka) });
+            return Some(if kb < ka {
+                (first_child + b, kb)
+            } else {
+                (first_child + a, ka)
+            });
         }
-        heap.get(first..)?
+        heap.get(first_child..)?
             .iter()
             .copied()
             .enumerate()
-            .map(|(c, k)| (first + c, k))
+            .map(|(c, k)| (first_child + c, k))
             .min_by_key(|(_, k)| *k)
     }
 
@@ -75,12 +79,12 @@ impl Heap {
     fn settle(&mut self, key: EventKey) {
         let heap = &mut self.heap[..];
         let mut i = 0;
-        while let Some((least, k)) = Heap::least_child(heap, i) {
+        while let Some((least_child, k)) = Heap::least_child(heap, i) {
             if k >= key {
                 break;
             }
             heap[i] = k;
-            i = least;
+            i = least_child;
         }
         heap[i] = key;
     }

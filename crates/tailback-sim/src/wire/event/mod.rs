@@ -255,22 +255,22 @@ impl EventList {
     /// Insert into a slot's list, in order, or into the heap if the walk is long.
     #[inline(never)]
     fn place_among(&mut self, key: EventKey, slot: usize) {
-        let first = self.slots[slot];
-        if first == NONE {
+        let first_node = self.slots[slot];
+        if first_node == NONE {
             self.occupied.set(slot);
             return self.link(key, slot, NONE, NONE);
         }
-        if key < self.nodes[first as usize].key {
-            return self.link(key, slot, NONE, first);
+        if key < self.nodes[first_node as usize].key {
+            return self.link(key, slot, NONE, first_node);
         }
-        let mut at = first;
+        let mut node = first_node;
         for _ in 0..LONGEST_WALK {
             self.walked += 1;
-            let next = self.nodes[at as usize].next;
-            if next == NONE || key < self.nodes[next as usize].key {
-                return self.link(key, slot, at, next);
+            let next_node = self.nodes[node as usize].next;
+            if next_node == NONE || key < self.nodes[next_node as usize].key {
+                return self.link(key, slot, node, next_node);
             }
-            at = next;
+            node = next_node;
         }
         self.far_from = self.far_from.min(key.time());
         self.heap.push(key);
@@ -372,22 +372,22 @@ impl EventList {
     /// ahead. This changes nothing. A scout does not see events that are pushed later in front of it.
     #[inline]
     pub fn scout(&mut self, mut seen: impl FnMut(usize, EventKind, u32)) {
-        let here = self.now >> self.width;
+        let present_slot = self.now >> self.width;
         let mask = self.slots.len() - 1;
         for (i, lead) in SCOUTS.iter().enumerate() {
-            let end = here + lead;
-            let mut at = self.scouts[i].max(here) + 1;
+            let end = present_slot + lead;
+            let mut slot_number = self.scouts[i].max(present_slot) + 1;
             // After a change of width this number may have any value.
-            while at <= end {
-                let from = at as usize & mask;
+            while slot_number <= end {
+                let from = slot_number as usize & mask;
                 let Some(slot) = self.occupied.next(from) else { break };
-                at += (slot - from) as u64;
-                if at > end {
+                slot_number += (slot - from) as u64;
+                if slot_number > end {
                     break;
                 }
                 let key = self.nodes[self.slots[slot] as usize].key;
                 seen(i, key.event().1, key.0 as u32);
-                at += 1;
+                slot_number += 1;
             }
             self.scouts[i] = end;
         }
@@ -498,11 +498,11 @@ impl Bitmap {
     #[inline(never)]
     fn next_word(&self, i: usize) -> Option<usize> {
         // The bits of a word above position p; none above 63.
-        let above = |p: usize| (!0u64 << p) << 1;
-        let mut word = self.words[i >> 12] & above((i >> 6) & 63);
+        let bits_above = |p: usize| (!0u64 << p) << 1;
+        let mut word = self.words[i >> 12] & bits_above((i >> 6) & 63);
         let mut group = i >> 12;
         if word == 0 {
-            let groups = self.top & above(group);
+            let groups = self.top & bits_above(group);
             if groups == 0 {
                 return None;
             }

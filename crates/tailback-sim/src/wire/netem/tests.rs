@@ -50,14 +50,14 @@ fn share(of: &[bool]) -> f64 {
 fn distance(mut found: Vec<f64>, parts: impl Fn(f64) -> [f64; 2]) -> f64 {
     found.sort_unstable_by(f64::total_cmp);
     let n = found.len() as f64;
-    let mut most: f64 = 0.0;
+    let mut distance: f64 = 0.0;
     for x in &found {
         let [below, upto] = parts(*x);
         let is_below = found.partition_point(|y| y < x) as f64 / n;
         let is_upto = found.partition_point(|y| y <= x) as f64 / n;
-        most = most.max((below - is_below).abs()).max((upto - is_upto).abs());
+        distance = distance.max((below - is_below).abs()).max((upto - is_upto).abs());
     }
-    most * n.sqrt()
+    distance * n.sqrt()
 }
 
 /// A value of a standard normal variable below which this part of all is: by halving.
@@ -80,32 +80,32 @@ fn quantile(part: f64) -> f64 {
 fn delays_have_their_distribution() {
     let normal = |i: f64| quantile((4.0 * i + 0.5) / 16384.0);
     let pareto = |i: f64| (((1.0 - i / 4096.0).powf(-1.0 / 3.0) - 1.5) * 4.0 / 3.0).min(32767.0 / 8192.0);
-    let both = |i: f64| 0.25 * normal(i) + 0.75 * pareto(i);
+    let mixture = |i: f64| 0.25 * normal(i) + 0.75 * pareto(i);
     let uniform = |i: f64| (2.0 * i + 1.0) / 4096.0 - 1.0;
-    let named: [(&str, &dyn Fn(f64) -> f64); 4] = [
+    let distributions: [(&str, &dyn Fn(f64) -> f64); 4] = [
         ("uniform", &uniform),
         ("normal", &normal),
         ("pareto", &pareto),
-        ("paretonormal", &both),
+        ("paretonormal", &mixture),
     ];
-    for (name, value) in named {
+    for (name, value) in distributions {
         let mut c = Case::new(&[
             ("delay", "100ms"),
             ("jitter", "10ms"),
             ("distribution", name),
             ("limit", "1000000"),
         ]);
-        let found: Vec<f64> = (0..40_000)
+        let delays: Vec<f64> = (0..40_000)
             .map(|i| c.leaves(1000 * i).unwrap() as f64 / 1e6 - i as f64 / 1e3)
             .collect();
         let mut table: Vec<f64> = (0..4096).map(|i| 100.0 + 10.0 * value(f64::from(i))).collect();
         table.sort_unstable_by(f64::total_cmp);
         // Values of the table are rounded to 1/8192 of the jitter.
         let parts = |x: f64| [x - 0.0007, x + 0.0007].map(|at| table.partition_point(|v| *v <= at) as f64 / 4096.0);
-        let d = distance(found.clone(), parts);
+        let d = distance(delays.clone(), parts);
         assert!(d < 1.95, "{name}: {d}");
         // The same with another mean is found out.
-        let shifted = distance(found, |x| parts(x - 0.2));
+        let shifted = distance(delays, |x| parts(x - 0.2));
         assert!(shifted > 1.95, "{name}: {shifted}");
     }
 }
@@ -116,21 +116,21 @@ fn delays_have_their_distribution() {
 fn correlated_numbers_keep_a_part_of_the_last() {
     let mut rng = Stream::new(7, "numbers");
     let mut numbers = Numbers::new(0.5, &mut rng);
-    let (mut again, mut last) = (rng.clone(), u64::from(numbers.last));
-    let mut found = vec![];
+    let (mut same_rng, mut last_number) = (rng.clone(), u64::from(numbers.last));
+    let mut samples = vec![];
     for _ in 0..50_000 {
-        let next = numbers.next(&mut rng);
-        let new = again.bits() >> 32;
+        let number = numbers.next(&mut rng);
+        let new = same_rng.bits() >> 32;
         // One half is 0x80000000 of 0x100000000.
         let rho = 0x8000_0001;
-        last = ((u128::from(new) * (0x1_0000_0000 - rho) + u128::from(last) * rho) >> 32) as u64;
-        assert_eq!(u64::from(next), last);
-        found.push(f64::from(next) / 4_294_967_296.0 - 0.5);
+        last_number = ((u128::from(new) * (0x1_0000_0000 - rho) + u128::from(last_number) * rho) >> 32) as u64;
+        assert_eq!(u64::from(number), last_number);
+        samples.push(f64::from(number) / 4_294_967_296.0 - 0.5);
     }
-    let n = found.len() as f64;
-    let variance = found.iter().map(|x| x * x).sum::<f64>() / n;
+    let n = samples.len() as f64;
+    let variance = samples.iter().map(|x| x * x).sum::<f64>() / n;
     assert!((variance * 12.0 * 3.0 - 1.0).abs() < 0.03, "{variance}");
-    let lag = found.windows(2).map(|w| w[0] * w[1]).sum::<f64>() / n / variance;
+    let lag = samples.windows(2).map(|w| w[0] * w[1]).sum::<f64>() / n / variance;
     assert!((lag - 0.5).abs() < 0.02, "{lag}");
 }
 
@@ -149,14 +149,14 @@ fn correlation_of_losses_and_of_delays() {
         ("distribution", "normal"),
         ("limit", "1000000"),
     ]);
-    let found: Vec<f64> = (0..40_000)
+    let delays: Vec<f64> = (0..40_000)
         .map(|i| c.leaves(1000 * i).unwrap() as f64 / 1e6 - i as f64 / 1e3 - 100.0)
         .collect();
-    let square = found.iter().map(|x| x * x).sum::<f64>();
-    let lag = found.windows(2).map(|w| w[0] * w[1]).sum::<f64>() / square;
+    let square = delays.iter().map(|x| x * x).sum::<f64>();
+    let lag = delays.windows(2).map(|w| w[0] * w[1]).sum::<f64>() / square;
     assert!(lag.abs() < 0.02, "{lag}");
     // The table has as wide a distribution as without it.
-    let deviation = (square / found.len() as f64).sqrt();
+    let deviation = (square / delays.len() as f64).sqrt();
     assert!((deviation - 10.0).abs() < 0.15, "{deviation}");
 }
 

@@ -244,12 +244,12 @@ impl PortStats {
 
     /// The share of the memory's bandwidth that went into packets never sent; NaN when nothing was stored.
     pub fn wasted(&self) -> f64 {
-        let at = |place: Place| -> u64 {
+        let drops_at = |place: Place| -> u64 {
             let all = self.colours().flat_map(|l| &l.drops[place as usize]);
             all.map(|t| t.bytes).sum()
         };
-        let stored = self.arrived_bytes.saturating_sub(at(Place::Arriving));
-        (at(Place::Queued) + at(Place::Dequeued)) as f64 / stored as f64
+        let stored = self.arrived_bytes.saturating_sub(drops_at(Place::Arriving));
+        (drops_at(Place::Queued) + drops_at(Place::Dequeued)) as f64 / stored as f64
     }
 
     pub fn marked(&self) -> u64 {
@@ -380,16 +380,16 @@ impl Port {
         fused.drain(now, &mut stats.sojourn);
         // This also holds on an idle line: a packet that does not fit into the empty buffer never enters, with any
         // discipline.
-        let found = fused.waiting.len() as u64;
+        let waiting = fused.waiting.len() as u64;
         let full = match fused.limit {
             Size::Unlimited => false,
-            Size::Packets(n) => found >= n,
+            Size::Packets(n) => waiting >= n,
             Size::Bytes(n) => fused.waiting_bytes + u64::from(bytes) > n,
         };
         if full {
             return Offer::Refused(DropReason::Overflow);
         }
-        let steps = found >= fused.step_at;
+        let steps = waiting >= fused.step_at;
         if steps && (!fused.marks || p.ecn_bits() == Ecn::NotEct) {
             return Offer::Refused(DropReason::Forced);
         }
@@ -478,9 +478,9 @@ impl Port {
     /// The bits that the line has sent and offered between `since` and `now`, if its rate changes.
     pub fn carried(&self, now: Time) -> Option<(f64, f64)> {
         let Queue::Explicit(e) = &self.queue else { return None };
-        let (sent, offered) = e.carried?;
+        let (sent_bits, offered_bits) = e.carried?;
         let (all_sent, all_offered) = e.server.carried(now);
-        Some((all_sent - sent, all_offered - offered))
+        Some((all_sent - sent_bits, all_offered - offered_bits))
     }
 
     /// Change the delay of the wire. Packets on the way keep their delay and are not overtaken. For explicit ports
@@ -569,12 +569,12 @@ impl Explicit {
     #[inline]
     pub fn needs_event(&mut self, now: Time, delay: Duration, wire: &Wire) -> Option<Time> {
         let due = self.server.next().filter(|due| *due <= now || wire.is_empty())?;
-        let at = if due > now { due + delay } else { now };
-        if at >= self.armed {
+        let timer = if due > now { due + delay } else { now };
+        if timer >= self.armed {
             return None;
         }
-        self.armed = at;
-        Some(at)
+        self.armed = timer;
+        Some(timer)
     }
 
     /// Bring the queue's time average up to date after a call.

@@ -53,9 +53,9 @@ impl<T: Copy + Default> Ring<T> {
         if self.len() + 2 > self.slots.len() {
             self.resize((self.len() + self.len() / 2).max(KEEP));
         }
-        let at = self.wrapped((self.head + self.len) as usize);
-        let next = self.wrapped(at + 1);
-        self.slots[at] = x;
+        let index = self.wrapped((self.head + self.len) as usize);
+        let next = self.wrapped(index + 1);
+        self.slots[index] = x;
         self.slots[next] = y;
         self.len += 2;
     }
@@ -83,9 +83,9 @@ impl<T: Copy + Default> Ring<T> {
     /// Remove the `n` oldest entries; the ring has at least `n` entries.
     #[inline]
     pub fn skip(&mut self, n: usize) {
-        let at = self.head as usize + n;
-        let round = at >= self.slots.len();
-        self.head = self.wrapped(at) as u32;
+        let index = self.head as usize + n;
+        let round = index >= self.slots.len();
+        self.head = self.wrapped(index) as u32;
         self.len -= n as u32;
         // This is checked once a round and when a long ring runs empty, not at every pop.
         if (round || self.len == 0) && self.slots.len() > KEEP && self.len() < self.slots.len() / 8 {
@@ -147,10 +147,10 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        let (first, end) = (self.head as usize, (self.head + self.len) as usize);
+        let (begin, end) = (self.head as usize, (self.head + self.len) as usize);
         let second = end.saturating_sub(self.slots.len());
         let end = end.min(self.slots.len());
-        self.slots[first..end].iter().chain(self.slots[..second].iter())
+        self.slots[begin..end].iter().chain(self.slots[..second].iter())
     }
 }
 

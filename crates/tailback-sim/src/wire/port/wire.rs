@@ -98,21 +98,21 @@ impl Wire {
     #[inline]
     pub fn push(&mut self, packet: WirePacket, arrives: Time) {
         let words = packet.words();
-        let last = Last::of(words);
+        let newest = Last::of(words);
         let age = arrives.0 - (words[2] >> 16);
-        let step = last.seq.wrapping_sub(self.came.seq) as i64;
+        let step = newest.seq.wrapping_sub(self.came.seq) as i64;
         let plain = words[1] >> 16 == 0 && words[3] as u32 == NO_EXTRA;
-        let alike = plain & (last.shape == self.came.shape) & (last.flow == self.came.flow);
-        let first = arrives.0 << 16 | words[2] & 0xff00;
-        self.came = last;
+        let alike = plain & (newest.shape == self.came.shape) & (newest.flow == self.came.flow);
+        let first_word = arrives.0 << 16 | words[2] & 0xff00;
+        self.came = newest;
         if alike && age <= LOW32 && step == i64::from(step as i32) {
-            return self.slots.push([first | Tag::ALIKE, (step as u64) << 32 | age]);
+            return self.slots.push([first_word | Tag::ALIKE, (step as u64) << 32 | age]);
         }
         let three = words[1] >> 16 != 0 || age > LOW32;
         let tag = if three { Tag::THREE } else { Tag::TWO };
-        let rest = (words[1] & LOW16) << 16 | (words[2] & 0xff) << 8 | Tag::SECOND;
+        let second_word = (words[1] & LOW16) << 16 | (words[2] & 0xff) << 8 | Tag::SECOND;
         self.slots
-            .push_two([first | tag, words[0]], [age << 32 | rest, words[3]]);
+            .push_two([first_word | tag, words[0]], [age << 32 | second_word, words[3]]);
         if three {
             self.slots.push([words[1] & !LOW16 | Tag::THIRD, age >> 32]);
         }

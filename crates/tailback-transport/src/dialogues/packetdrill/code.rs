@@ -27,27 +27,27 @@ pub fn read(text: &str, line: u32) -> Result<Vec<Statement>, Fault> {
 /// The words of each statement. A statement ends at a line end or a semicolon outside of brackets.
 fn statements(text: &str, first: u32) -> Result<Vec<(u32, Vec<&str>)>, Fault> {
     let (mut finished, mut words, mut open_brackets) = (Vec::new(), Vec::new(), 0u32);
-    let (mut line, mut begun, mut rest) = (first, first, text);
+    let (mut line, mut begun, mut remaining) = (first, first, text);
     let mut end = |words: &mut Vec<_>, begun| {
         if !words.is_empty() {
             finished.push((begun, std::mem::take(words)));
         }
     };
     loop {
-        rest = rest.trim_start_matches([' ', '\t', '\r']);
-        let Some(c) = rest.chars().next() else { break };
+        remaining = remaining.trim_start_matches([' ', '\t', '\r']);
+        let Some(c) = remaining.chars().next() else { break };
         let length = match c {
             '\n' | ';' if open_brackets == 0 => {
                 end(&mut words, begun);
                 1
             }
             '\n' => 1,
-            '\\' if rest[1..].trim_start_matches([' ', '\r']).starts_with('\n') => {
-                rest.find('\n').map_or(rest.len(), |n| n + 1)
+            '\\' if remaining[1..].trim_start_matches([' ', '\r']).starts_with('\n') => {
+                remaining.find('\n').map_or(remaining.len(), |n| n + 1)
             }
-            '#' => rest.find('\n').unwrap_or(rest.len()),
+            '#' => remaining.find('\n').unwrap_or(remaining.len()),
             _ => {
-                let length = word(rest, line)?;
+                let length = word(remaining, line)?;
                 if words.is_empty() {
                     begun = line;
                 }
@@ -56,12 +56,12 @@ fn statements(text: &str, first: u32) -> Result<Vec<(u32, Vec<&str>)>, Fault> {
                     ')' => open_brackets = open_brackets.saturating_sub(1),
                     _ => {}
                 }
-                words.push(&rest[..length]);
+                words.push(&remaining[..length]);
                 length
             }
         };
-        line += rest[..length].matches('\n').count() as u32;
-        rest = &rest[length..];
+        line += remaining[..length].matches('\n').count() as u32;
+        remaining = &remaining[length..];
     }
     end(&mut words, begun);
     Ok(finished)
@@ -69,15 +69,15 @@ fn statements(text: &str, first: u32) -> Result<Vec<(u32, Vec<&str>)>, Fault> {
 
 /// The number of bytes of the first word.
 fn word(rest: &str, line: u32) -> Result<usize, Fault> {
-    let first = rest.chars().next().unwrap_or(' ');
-    if first.is_ascii_alphanumeric() || first == '_' {
+    let first_char = rest.chars().next().unwrap_or(' ');
+    if first_char.is_ascii_alphanumeric() || first_char == '_' {
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'));
         return Ok(end.unwrap_or(rest.len()));
     }
-    if first == '\'' || first == '"' {
+    if first_char == '\'' || first_char == '"' {
         let end = rest[1..]
-            .find([first, '\n'])
-            .filter(|&n| rest[1 + n..].starts_with(first));
+            .find([first_char, '\n'])
+            .filter(|&n| rest[1 + n..].starts_with(first_char));
         return end.map(|n| n + 2).ok_or_else(|| {
             Fault::new(
                 line,
@@ -90,7 +90,7 @@ fn word(rest: &str, line: u32) -> Result<usize, Fault> {
     Ok(two_characters
         .iter()
         .find(|t| rest.starts_with(**t))
-        .map_or(first.len_utf8(), |t| t.len()))
+        .map_or(first_char.len_utf8(), |t| t.len()))
 }
 
 struct Reader<'a> {
@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
     }
 
     fn statement(&mut self) -> Result<Statement, Fault> {
-        let first = self.peek();
+        let first_word = self.peek();
         if self.take("assert") {
             let holds = self.nested(0)?;
             // The message.
@@ -133,20 +133,20 @@ impl<'a> Reader<'a> {
             let line = self.line;
             return Ok(Statement::Assert { line, text, holds });
         }
-        if self.words.len() > 1 && self.words[1] == "(" && first == "print" {
+        if self.words.len() > 1 && self.words[1] == "(" && first_word == "print" {
             return Ok(Statement::Print);
         }
         let operator = self.words.get(1).copied().unwrap_or("");
-        if is_name(first) && matches!(operator, "=" | "+=" | "-=" | "*=") {
+        if is_name(first_word) && matches!(operator, "=" | "+=" | "-=" | "*=") {
             self.at = 2;
             let mut value = self.nested(0)?;
             if self.at < self.words.len() {
                 return Err(self.fault("nothing may follow the value of a name"));
             }
             if let Some(operator) = ["+", "-", "*"].into_iter().find(|o| operator.starts_with(*o)) {
-                value = Expr::Two(operator, Box::new(Expr::Name(first.into())), Box::new(value));
+                value = Expr::Two(operator, Box::new(Expr::Name(first_word.into())), Box::new(value));
             }
-            let (line, name) = (self.line, first.to_string());
+            let (line, name) = (self.line, first_word.to_string());
             return Ok(Statement::Let { line, name, value });
         }
         Err(self.fault("no Python is run: a block may only have assertions, `name = value` and print(...)"))
@@ -219,14 +219,14 @@ impl<'a> Reader<'a> {
             }
             return Ok(inside);
         }
-        let number = match word.strip_prefix("0x") {
+        let whole = match word.strip_prefix("0x") {
             Some(hex) => i64::from_str_radix(hex, 16).ok(),
             None => word.parse().ok(),
         };
-        let expression = match (word, number) {
+        let expression = match (word, whole) {
             ("True", _) => Expr::Whole(1),
             ("False", _) => Expr::Whole(0),
-            (_, Some(number)) => Expr::Whole(number),
+            (_, Some(whole)) => Expr::Whole(whole),
             (name, None) if is_name(name) => Expr::Name(name.to_string()),
             _ => return Err(self.fault("write a whole number, a name or a bracket here")),
         };

@@ -44,15 +44,15 @@ impl Shell<'_> {
         let mut line = self.line;
         loop {
             self.rest = self.rest.trim_start_matches([' ', '\t', '\r']);
-            let rest = self.rest;
-            if rest.is_empty() {
+            let remaining = self.rest;
+            if remaining.is_empty() {
                 return Ok((!words.is_empty()).then_some((line, words)));
             }
-            if rest.starts_with("\\\n") || rest.starts_with("\\\r\n") {
-                self.pass(rest.find('\n').map_or(rest.len(), |n| n + 1));
-            } else if rest.starts_with('#') {
-                self.pass(rest.find('\n').unwrap_or(rest.len()));
-            } else if let Some(end) = ["\n", ";", "&&"].iter().find(|e| rest.starts_with(**e)) {
+            if remaining.starts_with("\\\n") || remaining.starts_with("\\\r\n") {
+                self.pass(remaining.find('\n').map_or(remaining.len(), |n| n + 1));
+            } else if remaining.starts_with('#') {
+                self.pass(remaining.find('\n').unwrap_or(remaining.len()));
+            } else if let Some(end) = ["\n", ";", "&&"].iter().find(|e| remaining.starts_with(**e)) {
                 self.pass(end.len());
                 if !words.is_empty() {
                     return Ok(Some((line, words)));
@@ -82,32 +82,32 @@ impl Shell<'_> {
         else {
             return false;
         };
-        let found = [FILES, MODULES].iter().any(|folder| target.starts_with(folder));
-        if found {
+        let is_known = [FILES, MODULES].iter().any(|folder| target.starts_with(folder));
+        if is_known {
             self.pass(self.rest.len() - target.len());
         }
-        found
+        is_known
     }
 
     /// `> /dev/null`, `2>&1`, `&> /dev/null`.
     fn redirection(&mut self) -> Result<bool, Fault> {
-        let rest = self.rest;
-        if rest.starts_with("2>&1") {
+        let remaining = self.rest;
+        if remaining.starts_with("2>&1") {
             self.pass(4);
             return Ok(true);
         }
-        let Some(mark) = ["&>", "1>", "2>", ">"].iter().find(|m| rest.starts_with(**m)) else {
+        let Some(mark) = ["&>", "1>", "2>", ">"].iter().find(|m| remaining.starts_with(**m)) else {
             return Ok(false);
         };
-        let target = rest[mark.len()..].trim_start_matches(['>', ' ', '\t']);
+        let target = remaining[mark.len()..].trim_start_matches(['>', ' ', '\t']);
         if !target.starts_with("/dev/null") {
             return Err(Fault::new(
                 self.line,
-                first_word(rest),
+                first_word(remaining),
                 "output of commands may only go to /dev/null",
             ));
         }
-        self.pass(rest.len() - target.len() + "/dev/null".len());
+        self.pass(remaining.len() - target.len() + "/dev/null".len());
         Ok(true)
     }
 
@@ -115,11 +115,11 @@ impl Shell<'_> {
     fn word(&mut self) -> Result<String, Fault> {
         let mut word = String::new();
         let (begin, line) = (self.rest, self.line);
-        while let Some(c) = self.rest.chars().next() {
-            match c {
+        while let Some(character) = self.rest.chars().next() {
+            match character {
                 ' ' | '\t' | '\r' | '\n' | ';' => break,
                 '&' if self.rest.starts_with("&&") => break,
-                '"' | '\'' => word.push_str(&self.quoted(c)?),
+                '"' | '\'' => word.push_str(&self.quoted(character)?),
                 '$' => word.push_str(&self.made()?),
                 '\\' if self.rest.len() > 1 && !self.rest.starts_with("\\\n") && !self.rest.starts_with("\\\r") => {
                     self.pass(1);
@@ -129,12 +129,12 @@ impl Shell<'_> {
                 }
                 '\\' => break,
                 '|' | '&' | '<' | '>' | '(' | ')' | '{' | '*' | '?' | '`' => {
-                    let what = format!("commands are read as settings and not run, so there is no `{c}`");
+                    let what = format!("commands are read as settings and not run, so there is no `{character}`");
                     return Err(Fault::new(line, first_word(begin), what));
                 }
-                c => {
-                    word.push(c);
-                    self.pass(c.len_utf8());
+                character => {
+                    word.push(character);
+                    self.pass(character.len_utf8());
                 }
             }
         }
@@ -172,18 +172,18 @@ impl Shell<'_> {
 
     /// `$((15*1024*1024))`, or the name of the file that restores settings.
     fn made(&mut self) -> Result<String, Fault> {
-        let (rest, line) = (self.rest, self.line);
-        if rest.starts_with("${PPID}") {
+        let (remaining, line) = (self.rest, self.line);
+        if remaining.starts_with("${PPID}") {
             self.pass("${PPID}".len());
             return Ok(String::new());
         }
         let message = "of variables of the shell only $((sums and products of whole numbers)) are read";
-        let inside = rest.strip_prefix("$((").and_then(|r| r.split_once("))"));
+        let inside = remaining.strip_prefix("$((").and_then(|r| r.split_once("))"));
         let Some((inside, _)) = inside else {
-            return Err(Fault::new(line, first_word(rest), message));
+            return Err(Fault::new(line, first_word(remaining), message));
         };
         let Some(value) = sum(inside) else {
-            return Err(Fault::new(line, &rest[..inside.len() + 5], message));
+            return Err(Fault::new(line, &remaining[..inside.len() + 5], message));
         };
         self.pass(inside.len() + 5);
         Ok(value.to_string())

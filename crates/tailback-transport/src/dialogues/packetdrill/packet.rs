@@ -115,7 +115,7 @@ fn flags(c: &mut Cursor) -> Result<String, Fault> {
         return Ok(String::new());
     }
     let mut flags = String::new();
-    let mut number = None;
+    let mut flag_digits = None;
     if let Some(Kind::Word(word)) = c.peek() {
         let letters = word.trim_end_matches(|f: char| f.is_ascii_digit());
         if let Some(other) = letters.chars().find(|&f| !FLAGS.contains(f)) {
@@ -124,21 +124,21 @@ fn flags(c: &mut Cursor) -> Result<String, Fault> {
             )));
         }
         flags.push_str(letters);
-        number = (letters.len() < word.len()).then_some(&word[letters.len()..]);
+        flag_digits = (letters.len() < word.len()).then_some(&word[letters.len()..]);
         c.next();
     }
     if c.take_sign('.') {
         flags.push('.');
     } else if let Some(Kind::Number(text)) = c.peek()
         && let Some(digits) = text.strip_prefix('.')
-        && number.is_none()
+        && flag_digits.is_none()
     {
         // `.5`: ACK, and the flags of ECN as a number.
         flags.push('.');
-        number = Some(digits);
+        flag_digits = Some(digits);
         c.next();
     }
-    if let Some(digits) = number {
+    if let Some(digits) = flag_digits {
         let ace = digits.parse::<u8>().ok().filter(|&n| n < 8 && digits.len() == 1);
         let Some(ace) = ace else {
             return Err(c.fault_before("the flags of ECN as a number are 0 to 7"));
@@ -164,22 +164,22 @@ fn flags(c: &mut Cursor) -> Result<String, Fault> {
 
 /// `1:1001(1000)`
 fn sequence(c: &mut Cursor) -> Result<(u32, u32), Fault> {
-    let first = c.whole_u32("the first sequence number")?;
+    let begin = c.whole_u32("the first sequence number")?;
     c.expect_sign(':', "a segment has first:end(payload), such as 1:1001(1000)")?;
     let end = c.whole_u32("the sequence number after the payload")?;
     c.expect_sign('(', "a segment has first:end(payload), such as 1:1001(1000)")?;
     let payload = c.whole(MOST_PAYLOAD, "the payload")? as u32;
-    if end != first.wrapping_add(payload) {
+    if end != begin.wrapping_add(payload) {
         return Err(c.fault_before(format!(
-            "{first}:{end} are {} bytes, not {payload}",
-            u64::from(end.wrapping_sub(first))
+            "{begin}:{end} are {} bytes, not {payload}",
+            u64::from(end.wrapping_sub(begin))
         )));
     }
     c.expect_sign(')', "a segment has first:end(payload), such as 1:1001(1000)")?;
     if c.peek() == Some(Kind::Sign('!')) {
         return Err(c.fault("absolute sequence numbers are not modelled"));
     }
-    Ok((first, payload))
+    Ok((begin, payload))
 }
 
 fn options(c: &mut Cursor, way: Way) -> Result<Option<Vec<TcpOption>>, Fault> {

@@ -136,13 +136,13 @@ fn accurate_ecn_is_read() {
 
 #[test]
 fn what_is_said_of_scripts_that_are_refused() {
-    let said = REFUSED.iter().map(|text| {
+    let faults = REFUSED.iter().map(|text| {
         let fault = read(text.as_bytes())
             .err()
             .map_or("IT IS READ".into(), |f| f.to_string());
         format!("{}\n    {fault}\n", text.escape_debug())
     });
-    insta::assert_snapshot!(said.collect::<String>());
+    insta::assert_snapshot!(faults.collect::<String>());
 }
 
 #[test]
@@ -154,16 +154,16 @@ fn a_byte_that_is_no_text_is_named_with_its_line() {
 #[test]
 fn a_file_of_commands_is_read_with_its_lines() {
     let text = b"#!/bin/sh\n# settings\n\nsysctl -q net.ipv4.tcp_ecn=2\nip tcp_metrics flush all > /dev/null 2>&1\n";
-    let found = read_commands(text).unwrap();
-    assert_eq!(found.iter().map(|c| c.line).collect::<Vec<_>>(), [4, 5]);
+    let commands = read_commands(text).unwrap();
+    assert_eq!(commands.iter().map(|c| c.line).collect::<Vec<_>>(), [4, 5]);
     assert_eq!(
-        found[0].kind,
+        commands[0].kind,
         CommandKind::Set {
             name: "net.ipv4.tcp_ecn".into(),
             value: "2".into()
         }
     );
-    assert_eq!(found[1].kind, CommandKind::Nothing);
+    assert_eq!(commands[1].kind, CommandKind::Nothing);
     assert_eq!(read_commands(b"\n\nreboot\n").unwrap_err().line, 3);
 }
 
@@ -181,12 +181,12 @@ fn mutated_scripts_are_read_or_refused() {
     for _ in 0..4_000 {
         let mut bytes = SCRIPT.as_bytes().to_vec();
         for _ in 0..1 + draw(3) {
-            let (at, other) = (draw(bytes.len()), draw(bytes.len()));
+            let (place, other_place) = (draw(bytes.len()), draw(bytes.len()));
             match draw(4) {
-                0 => bytes[at] = draw(256) as u8,
-                1 => bytes.truncate(at + 1),
-                2 => bytes.swap(at, other),
-                _ => drop(bytes.drain(at.min(other)..at.max(other).min(at.min(other) + 30))),
+                0 => bytes[place] = draw(256) as u8,
+                1 => bytes.truncate(place + 1),
+                2 => bytes.swap(place, other_place),
+                _ => drop(bytes.drain(place.min(other_place)..place.max(other_place).min(place.min(other_place) + 30))),
             }
             if bytes.is_empty() {
                 bytes.push(b'+');

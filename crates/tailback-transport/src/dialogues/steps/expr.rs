@@ -92,19 +92,19 @@ fn term(c: &mut Cursor) -> Result<Term, Fault> {
     match c.peek() {
         Some(Kind::Number(text)) => {
             c.next();
-            let value: f64 = text.parse().unwrap_or(f64::INFINITY);
+            let number: f64 = text.parse().unwrap_or(f64::INFINITY);
             let unit = match c.peek() {
                 Some(Kind::Word("s")) if c.touches() => 1.0,
                 Some(Kind::Word("ms")) if c.touches() => 1e-3,
                 Some(Kind::Word("us")) if c.touches() => 1e-6,
                 Some(Kind::Word("B")) if c.touches() => 1.0 / PAYLOAD as f64,
-                _ => return Ok(Term::Number(value)),
+                _ => return Ok(Term::Number(number)),
             };
             c.next();
             Ok(Term::Number(if unit == 1.0 {
-                value
+                number
             } else {
-                value / (1.0 / unit).round()
+                number / (1.0 / unit).round()
             }))
         }
         Some(Kind::Word(name)) => {

@@ -116,12 +116,12 @@ impl<'a> Net<'a> {
         loop {
             self.collect()?;
             let first_arrival = self.flying.keys().next().map_or(Time::NEVER, |(due, _)| *due);
-            let next = first_arrival.min(self.ends[0].next()).min(self.ends[1].next());
-            if next == Time::NEVER || next > until {
+            let next_event = first_arrival.min(self.ends[0].next()).min(self.ends[1].next());
+            if next_event == Time::NEVER || next_event > until {
                 self.now = until.max(self.now);
                 return Ok(());
             }
-            self.now = next.max(self.now);
+            self.now = next_event.max(self.now);
             let now = self.now;
             if let Some(due) = self.flying.first_entry().filter(|e| e.key().0 <= now) {
                 let (receiver, segment) = due.remove();
@@ -169,11 +169,11 @@ impl<'a> Net<'a> {
         }
         let free = self.busy.max(at);
         let waits = free.since(at).0;
-        let most = path
+        let most_wait_ns = path
             .room
             .or(path.bucket.map(|b| b - 1))
             .map_or(u64::MAX, |n| n.saturating_mul(path.each));
-        if waits > most {
+        if waits > most_wait_ns {
             return None;
         }
         self.busy = free + Duration(path.each);

@@ -93,16 +93,19 @@ impl<'n, 'a> Playing<'n, 'a> {
     /// # Errors
     /// The step fails, or cannot be done.
     pub fn step(&mut self, step: &DialogueStep) -> Result<(), Broken> {
-        let at = match step.when {
+        let due = match step.when {
             Clock::At(at) => self.net.zero + Duration(at),
             Clock::After(passed) => self.net.now + Duration(passed),
         };
-        self.net.run(at).and_then(|()| self.act(step)).map_err(|got| Broken {
-            line: step.line,
-            at: self.net.now.since(self.net.zero),
-            step: step.text.clone(),
-            got,
-        })
+        self.net
+            .run(due)
+            .and_then(|()| self.act(step))
+            .map_err(|failure| Broken {
+                line: step.line,
+                at: self.net.now.since(self.net.zero),
+                step: step.text.clone(),
+                got: failure,
+            })
     }
 
     fn act(&mut self, step: &DialogueStep) -> Result<(), String> {
@@ -177,11 +180,11 @@ impl<'n, 'a> Playing<'n, 'a> {
     fn open(&mut self, round_trip: Duration, lost: u64) -> Result<(), String> {
         self.net.act(Who::A, Act::Write(Some(0)))?;
         while self.net.sent.len() <= lost as usize {
-            let next = self.net.ends[0].next();
-            if next == Time::NEVER {
+            let next_event = self.net.ends[0].next();
+            if next_event == Time::NEVER {
                 return Err("it sent no SYN".to_string());
             }
-            self.net.run(next)?;
+            self.net.run(next_event)?;
         }
         let (first, last) = (self.net.sent[0].1.at, self.net.sent[lost as usize].1.clone());
         let gap = last.at.since(first).seconds() / lost as f64;
@@ -210,14 +213,14 @@ impl<'n, 'a> Playing<'n, 'a> {
     fn ack(&mut self, who: Who, ack: &GivenAck) -> Result<(), String> {
         let acked = ack.acked / PAYLOAD;
         let copies = |n: u64| {
-            let of = move |s: &&Sent| is_data(&s.segment) && number(&s.segment) == n;
+            let is_copy = move |s: &&Sent| is_data(&s.segment) && number(&s.segment) == n;
             let mut copies = self
                 .net
                 .sent
                 .iter()
                 .filter(|(w, _)| *w == who)
                 .map(|(_, s)| s)
-                .filter(of);
+                .filter(is_copy);
             let copy = if ack.again { copies.next_back() } else { copies.next() };
             copy.map(|s| s.segment.timestamps.map(|(value, _)| value))
         };
@@ -344,23 +347,23 @@ impl<'n, 'a> Playing<'n, 'a> {
     }
 
     fn check(&self, who: Who, check: &StateCheck) -> Result<(), String> {
-        let (found, wanted) = (self.evaluate(who, &check.left)?, self.evaluate(who, &check.value)?);
+        let (measured, expected) = (self.evaluate(who, &check.left)?, self.evaluate(who, &check.value)?);
         let tolerance = check.tolerance.as_ref().map_or(Ok(0.0), |t| self.evaluate(who, t))?;
-        let allowed = tolerance + ROUNDING * wanted.abs().max(1.0);
-        let (low, high) = (wanted - allowed, wanted + allowed);
-        let equal = (low <= found && found <= high) || found == wanted;
+        let allowed = tolerance + ROUNDING * expected.abs().max(1.0);
+        let (low, high) = (expected - allowed, expected + allowed);
+        let equal = (low <= measured && measured <= high) || measured == expected;
         let is_as_stated = match check.operator {
             "=" => equal,
             "!=" => !equal,
-            "<" => found < low,
-            "<=" => found <= high,
-            ">" => found > high,
-            _ => found >= low,
+            "<" => measured < low,
+            "<=" => measured <= high,
+            ">" => measured > high,
+            _ => measured >= low,
         };
         holds(is_as_stated, || {
-            let mut text = format!("{} is {found}", check.left.names().join(", "));
+            let mut text = format!("{} is {measured}", check.left.names().join(", "));
             if !check.value.names().is_empty() {
-                let _ = write!(text, ", and {} is {wanted}", check.value.names().join(", "));
+                let _ = write!(text, ", and {} is {expected}", check.value.names().join(", "));
             }
             text
         })
@@ -470,13 +473,13 @@ fn shown(sent: &[Sent]) -> String {
         }
     }
     let parts = runs.iter().take(8).map(|(first, last, s)| {
-        let numbers = if first == last {
+        let span = if first == last {
             first.to_string()
         } else {
             format!("{first}-{last}")
         };
         let again = if is_again(&s.segment) { " again" } else { "" };
-        format!("{numbers}{again} at {} ms", s.at.0 as f64 / 1e6)
+        format!("{span}{again} at {} ms", s.at.0 as f64 / 1e6)
     });
     let parts: Vec<String> = parts.collect();
     match (parts.is_empty(), runs.len() > 8) {

@@ -49,12 +49,12 @@ fn step(c: &mut Cursor, now: &mut u64) -> Result<DialogueStep, Fault> {
         *now += passed;
         Clock::After(passed)
     } else if matches!(c.peek(), Some(Kind::Number(_))) {
-        let at = time_anywhere(c)?;
-        if at < *now {
+        let instant = time_anywhere(c)?;
+        if instant < *now {
             return Err(c.fault_before("this is before the step above it; write steps in the order of time"));
         }
-        *now = at;
-        Clock::At(at)
+        *now = instant;
+        Clock::At(instant)
     } else {
         Clock::After(0)
     };
@@ -458,16 +458,16 @@ fn numbers(c: &mut Cursor, least: u64) -> Result<Vec<u64>, Fault> {
 fn ranges(c: &mut Cursor, least: u64) -> Result<Vec<(u64, u64)>, Fault> {
     let mut ranges = Vec::new();
     loop {
-        let first = whole(c, least)?;
-        let last = if c.touches() && c.take_sign('-') {
+        let low = whole(c, least)?;
+        let high = if c.touches() && c.take_sign('-') {
             whole(c, least)?
         } else {
-            first
+            low
         };
-        if last < first {
+        if high < low {
             return Err(c.fault_before("this range ends before it begins"));
         }
-        ranges.push((first, last));
+        ranges.push((low, high));
         if !c.take_sign(',') {
             return Ok(ranges);
         }

@@ -33,13 +33,13 @@ impl BaseDelay {
     /// The queueing delay of a packet.
     pub fn queueing(&mut self, sent: Time, at: Time) -> Duration {
         let began = *self.began.get_or_insert(at);
-        let over = at.since(began).0 / self.span.0;
-        if over > 0 {
-            let kept = SPANS - (over.min(SPANS as u64) as usize);
+        let spans_passed = at.since(began).0 / self.span.0;
+        if spans_passed > 0 {
+            let kept = SPANS - (spans_passed.min(SPANS as u64) as usize);
             self.minima.copy_within(..kept, SPANS - kept);
             self.minima[..SPANS - kept].fill(u64::MAX);
             self.older = self.minima.iter().copied().fold(u64::MAX, u64::min);
-            self.began = Some(began + Duration(over * self.span.0));
+            self.began = Some(began + Duration(spans_passed * self.span.0));
         }
         let delay = at.since(sent).0;
         self.minima[0] = self.minima[0].min(delay);
@@ -66,10 +66,10 @@ mod tests {
             let (sent, way) = (Time(1_000_000_000 * n), if n < 5 { 20 } else { 60 });
             base.queueing(sent, sent + Duration::from_millis(way)).0 / 1_000_000
         };
-        let seen: Vec<u64> = (0..20).map(&mut queueing).collect();
-        assert_eq!(seen[..5], [0; 5]);
-        assert_eq!(seen[5..14], [40; 9]);
-        assert_eq!(seen[14..], [0; 6]);
+        let delays: Vec<u64> = (0..20).map(&mut queueing).collect();
+        assert_eq!(delays[..5], [0; 5]);
+        assert_eq!(delays[5..14], [40; 9]);
+        assert_eq!(delays[14..], [0; 6]);
         // The pause before this packet is longer than all spans.
         assert_eq!(queueing(100), 0);
     }

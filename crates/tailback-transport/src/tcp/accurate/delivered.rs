@@ -121,14 +121,14 @@ impl Delivered {
             self.stamp = value;
         }
         let fresh = std::mem::take(&mut self.fresh);
-        let kept = !fresh || s.flags.ace() != 0;
+        let is_kept = !fresh || s.flags.ace() != 0;
         if std::mem::take(&mut self.opens) {
             // Table 3. If the last segment of the handshake was lost, the first data segment has the counter instead.
             self.marked += u32::from(s.payload == 0 && s.flags.ace() == 0b110);
-        } else if kept && (new.packets > 0 || newer) {
+        } else if is_kept && (new.packets > 0 || newer) {
             self.count(s, new);
         }
-        kept
+        is_kept
     }
 
     fn count(&mut self, s: &Segment, new: Arrivals) {
@@ -187,20 +187,20 @@ impl Delivered {
     /// The increase of the bytes with CE; `None` without the option.
     fn read_option(&mut self, s: &Segment) -> Option<u32> {
         let c = s.counts.as_deref()?;
-        let before = self.ce;
+        let ce_before = self.ce;
         let fields = [
             (&mut self.ect1, c.ect1, FIRST_BYTES),
             (&mut self.ce, c.ce, 0),
             (&mut self.ect0, c.ect0, FIRST_BYTES),
         ];
-        for (known, said, first) in fields.into_iter().take(usize::from(c.fields)) {
-            let change = said.wrapping_sub(first).wrapping_sub(*known) & MASK;
+        for (known, field, initial) in fields.into_iter().take(usize::from(c.fields)) {
+            let change = field.wrapping_sub(initial).wrapping_sub(*known) & MASK;
             // A difference in the upper half is a step backwards, which comes from an overtaken ACK.
             if change <= MASK >> 1 {
                 *known = known.wrapping_add(change);
             }
         }
-        Some(self.ce.wrapping_sub(before))
+        Some(self.ce.wrapping_sub(ce_before))
     }
 }
 

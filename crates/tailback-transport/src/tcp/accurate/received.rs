@@ -177,29 +177,29 @@ mod tests {
     fn counters_say_what_came() {
         for mut r in ends() {
             let came = [Ecn::Ce, Ecn::Ect0, Ecn::Ce, Ecn::Ect1, Ecn::Ce];
-            let said = came.map(|ecn| {
+            let counters = came.map(|ecn| {
                 r.arrives(ecn, 1000);
                 let c = r.counts(3);
                 (r.ace(), c.ce, c.ect0, c.ect1)
             });
-            assert_eq!(said.map(|s| s.0), [6, 6, 7, 7, 0]);
-            assert_eq!(said.map(|s| s.1), [1000, 1000, 2000, 2000, 3000]);
-            assert_eq!(said.map(|s| s.2), [1, 1001, 1001, 1001, 1001]);
-            assert_eq!(said.map(|s| s.3), [1, 1, 1, 1001, 1001]);
+            assert_eq!(counters.map(|s| s.0), [6, 6, 7, 7, 0]);
+            assert_eq!(counters.map(|s| s.1), [1000, 1000, 2000, 2000, 3000]);
+            assert_eq!(counters.map(|s| s.2), [1, 1001, 1001, 1001, 1001]);
+            assert_eq!(counters.map(|s| s.3), [1, 1, 1, 1001, 1001]);
         }
     }
 
     /// When an ACK reports marks: in the RFC at the first and at every second mark, in Linux at each change.
     #[test]
     fn changes_are_said_at_once() {
-        let came = [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ect0, Ecn::Ect0, Ecn::Ce];
+        let codepoints = [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ect0, Ecn::Ect0, Ecn::Ce];
         let [mut rfc, mut linux] = ends();
         assert_eq!(
-            came.map(|e| rfc.arrives(e, 1000)),
+            codepoints.map(|e| rfc.arrives(e, 1000)),
             [false, true, true, false, false, true]
         );
         assert_eq!(
-            came.map(|e| linux.arrives(e, 1000)),
+            codepoints.map(|e| linux.arrives(e, 1000)),
             [true, true, true, true, false, true]
         );
         // Marked acknowledgements count as packets, not as bytes, and only the third one is answered.

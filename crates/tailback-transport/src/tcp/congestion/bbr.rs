@@ -340,12 +340,12 @@ impl Bbr {
             return;
         };
         let is_long = self.rtprop.is_some_and(|r| now.since(since) > r);
-        let over = match CYCLE[phase] {
+        let is_over = match CYCLE[phase] {
             g if g > 1.0 => is_long && (lost || before >= self.target(g)),
             g if g < 1.0 => is_long || before <= self.target(1.0),
             _ => is_long,
         };
-        if over {
+        if is_over {
             self.mode = Mode::ProbeBw {
                 phase: (phase + 1) % CYCLE.len(),
                 since: now,

@@ -317,11 +317,11 @@ impl CongestionControl for Bbr3 {
     fn take_over(&mut self, from: &Handover) {
         (self.cwnd, self.ssthresh) = (from.cwnd, from.ssthresh);
         let Some(srtt) = from.srtt else { return };
-        let least = from.least_rtt.unwrap_or(srtt);
-        self.path.begin(from.now, Some(least));
+        let least_rtt = from.least_rtt.unwrap_or(srtt);
+        self.path.begin(from.now, Some(least_rtt));
         self.path
             .take_over(from.delivered, from.cwnd / srtt.seconds().max(1e-6));
-        self.trips.begin(from.now, Some(least));
+        self.trips.begin(from.now, Some(least_rtt));
         self.bw = self.path.max_bw();
         self.full.reached = true;
         self.start_down(from.now);

@@ -113,11 +113,11 @@ impl CongestionControl for Binomial {
 
     fn on_congestion(&mut self, e: &CongestionEvent) {
         let (law, segment) = (&self.law, self.window.rules.segment);
-        let left = |bytes: f64| {
+        let window_left = |bytes: f64| {
             let segments = bytes / segment;
             (segments - law.b * libm::pow(segments, law.l)).max(0.0) * segment
         };
-        self.window.congested(e, left, left);
+        self.window.congested(e, window_left, window_left);
     }
 
     fn window_reset(&mut self, why: Reset) {
@@ -149,12 +149,12 @@ mod tests {
     use crate::tcp::testing::config;
 
     fn rules(window: &str) -> Arc<WindowRules> {
-        let values = [
+        let settings = [
             ("payload", "1000B"),
             ("initial_window", window),
             ("initial_ssthresh", "1000B"),
         ];
-        config(&values).window
+        config(&settings).window
     }
 
     fn binomial(own: &[(&str, &str)], window: &str) -> Box<dyn CongestionControl> {
@@ -231,30 +231,30 @@ mod tests {
     /// timeout and undo.
     #[test]
     fn its_aimd_is_reno() {
-        let values = [
+        let settings = [
             ("payload", "1000B"),
             ("initial_window", "10 packets"),
             ("initial_ssthresh", "40 packets"),
         ];
-        let rules = config(&values).window;
+        let rules = config(&settings).window;
         let own = Settings::defaults(&MODEL).with("law", "aimd");
-        let mut both = [
+        let mut controls = [
             build(&own, &rules),
             reno::build(&Settings::defaults(&reno::MODEL), &rules),
         ];
         let mut windows = [(); 2].map(|()| Vec::new());
-        for (c, seen) in both.iter_mut().zip(&mut windows) {
+        for (control, window_sizes) in controls.iter_mut().zip(&mut windows) {
             let mut clock = AckClock::new();
             for n in 0..2000 {
-                clock.ack(&mut **c, 0.1);
+                clock.ack(&mut **control, 0.1);
                 match n {
-                    300 | 900 => clock.sign(&mut **c, Congestion::Loss),
-                    1200 => clock.sign(&mut **c, Congestion::Ecn),
-                    1500 => clock.sign(&mut **c, Congestion::Timeout { again: false }),
-                    1510 => c.undo(Mistaken::Recovery),
+                    300 | 900 => clock.sign(&mut **control, Congestion::Loss),
+                    1200 => clock.sign(&mut **control, Congestion::Ecn),
+                    1500 => clock.sign(&mut **control, Congestion::Timeout { again: false }),
+                    1510 => control.undo(Mistaken::Recovery),
                     _ => {}
                 }
-                seen.push((c.cwnd(), c.ssthresh()));
+                window_sizes.push((control.cwnd(), control.ssthresh()));
             }
         }
         assert!(windows[0] == windows[1]);

@@ -344,7 +344,7 @@ mod tests {
 
     /// A control with a base of 100 ms and this window, in segments of 1000 B. Its start is over.
     fn copa(window: &str, own: &[(&str, &str)]) -> (Box<dyn CongestionControl>, AckClock) {
-        let values = [
+        let settings = [
             ("payload", "1000B"),
             ("initial_window", window),
             ("initial_ssthresh", "1000B"),
@@ -352,7 +352,7 @@ mod tests {
         let own = own
             .iter()
             .fold(Settings::defaults(&MODEL), |s, (name, value)| s.with(name, value));
-        let mut c = build(&own, &config(&values).window);
+        let mut c = build(&own, &config(&settings).window);
         let mut clock = AckClock::new();
         clock.ack_with(&mut *c, 0.1, |a| a.acked = 0);
         (c, clock)
@@ -409,22 +409,22 @@ mod tests {
     #[test]
     fn a_direction_that_repeats_three_times_doubles_v() {
         let (mut c, mut clock) = copa("40 packets", &[]);
-        let mut seen = vec![probe(&*c, "velocity")];
-        while seen.last() != Some(&8.0) {
+        let mut velocities = vec![probe(&*c, "velocity")];
+        while velocities.last() != Some(&8.0) {
             clock.ack(&mut *c, 0.1);
-            if seen.last() != Some(&probe(&*c, "velocity")) {
-                seen.push(probe(&*c, "velocity"));
+            if velocities.last() != Some(&probe(&*c, "velocity")) {
+                velocities.push(probe(&*c, "velocity"));
                 let rounds = clock.now / 0.1;
                 // The first judgement only stores the window.
-                let expected = 3.0 + (seen.len() - 1) as f64;
+                let expected = 3.0 + (velocities.len() - 1) as f64;
                 assert!(
                     (rounds - expected).abs() < 1.2,
                     "v = {:?} after {rounds} round trips",
-                    seen.last()
+                    velocities.last()
                 );
             }
         }
-        assert_eq!(seen, [1.0, 2.0, 4.0, 8.0]);
+        assert_eq!(velocities, [1.0, 2.0, 4.0, 8.0]);
         clock.now += 0.2;
         let before = c.cwnd();
         clock.ack(&mut *c, 0.2);

@@ -242,7 +242,7 @@ impl Cubic {
 
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, a: &AckEvent<'_>) {
-        let since = a.now.since(self.heard);
+        let idle = a.now.since(self.heard);
         self.heard = a.now;
         if self.window.in_slow_start() {
             self.curve.epoch = None;
@@ -258,7 +258,7 @@ impl CongestionControl for Cubic {
             && !a.window_limited
         {
             // Section 4.2: time during which the application limits the sender does not count.
-            epoch.begin += since;
+            epoch.begin += idle;
         }
     }
 
@@ -317,13 +317,13 @@ mod tests {
     use crate::tcp::testing::config;
 
     fn cubic(own: &[(&str, &str)], window: &str) -> Box<dyn CongestionControl> {
-        let own = own.iter().fold(Settings::defaults(&MODEL), |s, (n, v)| s.with(n, v));
-        let values = [
+        let own_settings = own.iter().fold(Settings::defaults(&MODEL), |s, (n, v)| s.with(n, v));
+        let settings = [
             ("payload", "1000B"),
             ("initial_window", window),
             ("initial_ssthresh", "1000B"),
         ];
-        build(&own, &config(&values).window)
+        build(&own_settings, &config(&settings).window)
     }
 
     fn segments(c: &dyn CongestionControl) -> f64 {
@@ -342,21 +342,21 @@ mod tests {
         let begin = clock.now;
         let k = c.read(1);
         assert!((k - 4.217).abs() < 0.0005, "{k}");
-        let mut at = |until: f64| {
-            while clock.now < begin + until {
+        let mut window_at = |end_s: f64| {
+            while clock.now < begin + end_s {
                 clock.ack(&mut *c, 0.1);
             }
             (segments(&*c), c.read(2))
         };
         // At half of K the window is 100 - 0.4 (K / 2)^3.
-        let (half, _) = at(k / 2.0);
+        let (half, _) = window_at(k / 2.0);
         assert!((half - (100.0 - 30.0 / 8.0)).abs() < 0.3, "{half}");
-        let (there, estimate) = at(k);
+        let (there, estimate) = window_at(k);
         assert!(
             (there - 100.0).abs() < 0.02 && estimate < 99.0,
             "{there}, estimate {estimate}"
         );
-        let (beyond, _) = at(k + 1.0);
+        let (beyond, _) = window_at(k + 1.0);
         assert!((beyond - 100.4).abs() < 0.1, "{beyond}");
     }
 
@@ -390,12 +390,12 @@ mod tests {
         let mut clock = AckClock::new();
         clock.sign(&mut *c, Congestion::Loss);
         clock.ack(&mut *c, 0.001);
-        let round = |c: &mut dyn CongestionControl, clock: &mut AckClock| {
-            let (before, until) = (c.read(2), clock.now + 0.001);
+        let round = |control: &mut dyn CongestionControl, clock: &mut AckClock| {
+            let (before, until) = (control.read(2), clock.now + 0.001);
             while clock.now < until {
-                clock.ack(c, 0.001);
+                clock.ack(control, 0.001);
             }
-            c.read(2) - before
+            control.read(2) - before
         };
         let first = round(&mut *c, &mut clock);
         assert!((first - 0.529).abs() < 0.04, "{first}");
@@ -428,14 +428,14 @@ mod tests {
     /// In whole segments the estimate of Reno grows by at most one segment for an ACK of one segment, for any `beta`.
     #[test]
     fn the_least_window_and_the_least_beta_end() {
-        let own = Settings::defaults(&MODEL).with("beta", "0.1");
-        let values = [
+        let own_settings = Settings::defaults(&MODEL).with("beta", "0.1");
+        let settings = [
             ("payload", "1000B"),
             ("initial_window", "2 packets"),
             ("initial_ssthresh", "1000B"),
             ("congestion_form", "linux"),
         ];
-        let mut c = build(&own, &config(&values).window);
+        let mut c = build(&own_settings, &config(&settings).window);
         for _ in 0..5 {
             c.on_ack(&acked(1000));
         }

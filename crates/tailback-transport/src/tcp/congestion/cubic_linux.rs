@@ -124,12 +124,12 @@ impl LinuxCubic {
     /// The number of acknowledged segments that add one segment, after `acked` more were acknowledged.
     fn each(&mut self, acked: f64, now: Time) -> f64 {
         let window = self.segments();
-        let (of_window, read, each) = self.last;
+        let (of_window, read, acks_per_step) = self.last;
         if self.is_linux() && of_window == window && now.since(read) <= READ_AGAIN {
             if let Some(epoch) = &mut self.curve.epoch {
                 epoch.counted += acked;
             }
-            return each;
+            return acks_per_step;
         }
         // Within a tick of its clock Linux does not evaluate the curve again, even if the window has changed.
         let same_tick = self.is_linux() && self.curve.epoch.is_some() && now.since(read) < TICK;
@@ -144,8 +144,8 @@ impl LinuxCubic {
             }
         });
         epoch.counted += acked;
-        let mut each = if same_tick {
-            each
+        let mut acks_per_step = if same_tick {
+            acks_per_step
         } else {
             self.on_curve(&epoch, window, now)
         };
@@ -159,17 +159,17 @@ impl LinuxCubic {
                 epoch.estimate += 1.0;
             }
             if epoch.estimate > window {
-                each = each.min(libm::floor(window / (epoch.estimate - window)));
+                acks_per_step = acks_per_step.min(libm::floor(window / (epoch.estimate - window)));
             }
         }
         self.curve.epoch = Some(epoch);
-        let each = each.max(FASTEST);
+        let acks_per_step = acks_per_step.max(FASTEST);
         self.last = if same_tick {
-            (of_window, read, each)
+            (of_window, read, acks_per_step)
         } else {
-            (window, now, each)
+            (window, now, acks_per_step)
         };
-        each
+        acks_per_step
     }
 
     /// The number of acknowledged segments that add one segment to this window on the way to the curve.
@@ -214,11 +214,11 @@ impl LinuxCubic {
             acked = self.window.slow_start_whole(a, acked, self.least);
         }
         if acked > 0.0 {
-            let each = self.each(acked, a.now);
+            let acks_per_step = self.each(acked, a.now);
             let segments = if linux {
-                self.count.count(acked, each)
+                self.count.count(acked, acks_per_step)
             } else {
-                self.count.count_one(acked, each)
+                self.count.count_one(acked, acks_per_step)
             };
             self.window.cwnd += segments * segment;
         }
@@ -227,7 +227,7 @@ impl LinuxCubic {
 
 impl CongestionControl for LinuxCubic {
     fn on_ack(&mut self, a: &AckEvent<'_>) {
-        let since = a.now.since(self.heard);
+        let idle = a.now.since(self.heard);
         self.heard = a.now;
         self.trip = a.rate.and_then(|r| r.rtt).or(a.rtt).unwrap_or(self.trip);
         self.take_round_trip(a);
@@ -240,7 +240,7 @@ impl CongestionControl for LinuxCubic {
                 && a.phase == Phase::Open
                 && !a.window_limited
             {
-                epoch.begin += since;
+                epoch.begin += idle;
             }
         }
     }
@@ -268,11 +268,11 @@ impl CongestionControl for LinuxCubic {
             }
         };
         let (beta, segment) = (self.beta, self.window.rules.segment);
-        let left = |w: f64| libm::floor(libm::floor(w / segment + 1e-9) * beta + 1e-9) * segment;
+        let window_left = |w: f64| libm::floor(libm::floor(w / segment + 1e-9) * beta + 1e-9) * segment;
         if self.is_linux() {
             self.window.congested(e, |w| w * beta, |w| w * beta);
         } else {
-            self.window.congested(e, left, left);
+            self.window.congested(e, window_left, window_left);
         }
     }
 

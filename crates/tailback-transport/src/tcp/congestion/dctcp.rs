@@ -170,13 +170,13 @@ mod tests {
     use crate::tcp::testing::config;
 
     fn dctcp(own: &[(&str, &str)], window: &str) -> Box<dyn CongestionControl> {
-        let own = own.iter().fold(Settings::defaults(&MODEL), |s, (n, v)| s.with(n, v));
-        let values = [
+        let own_settings = own.iter().fold(Settings::defaults(&MODEL), |s, (n, v)| s.with(n, v));
+        let settings = [
             ("payload", "1000B"),
             ("initial_window", window),
             ("initial_ssthresh", "1000B"),
         ];
-        build(&own, &config(&values).window)
+        build(&own_settings, &config(&settings).window)
     }
 
     /// One round trip of ACKs. `marked` says which of these ACKs echo a mark. Returns the window before the end of the

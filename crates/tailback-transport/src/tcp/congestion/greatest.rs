@@ -37,18 +37,18 @@ mod tests {
     #[test]
     fn it_is_the_maximum_of_the_window() {
         for memory in [0, 1, 2, 10] {
-            let (mut g, mut all) = (Greatest::default(), Vec::new());
-            let mut x = 1_u64;
+            let (mut greatest, mut all) = (Greatest::default(), Vec::new());
+            let mut random = 1_u64;
             for n in 0..500_u64 {
-                x = x
+                random = random
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1_442_695_040_888_963_407);
-                let (at, value) = (n / 3, (x >> 60) as f64);
-                g.enter(at, value, memory);
+                let (at, value) = (n / 3, (random >> 60) as f64);
+                greatest.enter(at, value, memory);
                 all.push((at, value));
                 let kept = all.iter().filter(|a| a.0 + memory >= at).map(|a| a.1);
-                assert_eq!(g.get(), kept.fold(0.0, f64::max), "memory {memory}, value {n}");
-                assert!(g.0.len() as u64 <= memory + 1);
+                assert_eq!(greatest.get(), kept.fold(0.0, f64::max), "memory {memory}, value {n}");
+                assert!(greatest.0.len() as u64 <= memory + 1);
             }
         }
     }

@@ -181,21 +181,21 @@ impl Ledbat {
 
     /// Begin or end a slowdown if it is due. Returns true while the slowdown keeps the window at two segments.
     fn is_held(&mut self, a: &AckEvent<'_>) -> bool {
-        let least = self.least_window();
+        let least_window = self.least_window();
         match self.slowdown {
             Slowdown::At(due) if a.now >= due && a.phase == Phase::Open => {
-                self.window.ssthresh = self.window.cwnd.max(least);
+                self.window.ssthresh = self.window.cwnd.max(least_window);
                 let until = a.now + self.rounds(SLOW_ROUNDS);
                 self.slowdown = Slowdown::Held { began: a.now, until };
             }
             Slowdown::Held { began, until } if a.now >= until => self.slowdown = Slowdown::Rising { began },
             _ => self.end_slowdown(a.now),
         }
-        let held = matches!(self.slowdown, Slowdown::Held { .. });
-        if held {
-            self.window.cwnd = self.window.cwnd.min(least);
+        let is_held = matches!(self.slowdown, Slowdown::Held { .. });
+        if is_held {
+            self.window.cwnd = self.window.cwnd.min(least_window);
         }
-        held
+        is_held
     }
 
     /// End the slowdown if the window has returned to the threshold, or if a loss has set the threshold to the window.
@@ -254,12 +254,12 @@ impl CongestionControl for Ledbat {
     }
 
     fn on_congestion(&mut self, e: &CongestionEvent) {
-        let before = self.window.ssthresh;
+        let ssthresh_before = self.window.ssthresh;
         self.window.congested(e, |w| w * KEPT, |w| w * KEPT);
         match self.slowdown {
             Slowdown::NotYet => self.slowdown = Slowdown::At(e.now + self.rounds(SLOW_ROUNDS)),
             Slowdown::Held { .. } if matches!(e.what, Congestion::Loss | Congestion::Ecn) => {
-                self.window.set_ssthresh(before * KEPT);
+                self.window.set_ssthresh(ssthresh_before * KEPT);
                 self.window.cwnd = self.window.cwnd.min(self.least_window());
             }
             _ => {}

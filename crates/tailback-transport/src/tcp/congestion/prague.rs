@@ -312,12 +312,12 @@ mod tests {
     use crate::tcp::testing::config;
 
     fn rules(window: &str, threshold: &str) -> Arc<WindowRules> {
-        let values = [
+        let settings = [
             ("payload", "1000B"),
             ("initial_window", window),
             ("initial_ssthresh", threshold),
         ];
-        config(&values).window
+        config(&settings).window
     }
 
     fn prague(window: &str, threshold: &str) -> Box<dyn CongestionControl> {
@@ -351,15 +351,15 @@ mod tests {
         }
         let mut fresh = prague("40 packets", "1000B");
         let mut clock = AckClock::new();
-        let mut seen = vec![0.0];
-        while seen.len() < 5 {
+        let mut alphas = vec![0.0];
+        while alphas.len() < 5 {
             clock.ack_with(&mut *fresh, 0.030, |a| a.ecn_echo = true);
-            if fresh.read(0) != seen[seen.len() - 1] {
-                seen.push(fresh.read(0));
+            if fresh.read(0) != alphas[alphas.len() - 1] {
+                alphas.push(fresh.read(0));
             }
         }
-        for (alpha, expected) in seen[1..].iter().zip([0.0625, 0.1211, 0.1760]) {
-            assert!((alpha - expected).abs() < 5e-5, "{seen:?}");
+        for (alpha, expected) in alphas[1..].iter().zip([0.0625, 0.1211, 0.1760]) {
+            assert!((alpha - expected).abs() < 5e-5, "{alphas:?}");
         }
     }
 
@@ -404,25 +404,25 @@ mod tests {
     #[test]
     fn without_marks_it_is_reno() {
         let rules = rules("10 packets", "40 packets");
-        let mut both = [
+        let mut controls = [
             build(&Settings::defaults(&MODEL), &rules),
             reno::build(&Settings::defaults(&reno::MODEL), &rules),
         ];
         let mut windows = [(); 2].map(|()| Vec::new());
-        for (c, seen) in both.iter_mut().zip(&mut windows) {
+        for (control, window_sizes) in controls.iter_mut().zip(&mut windows) {
             let mut clock = AckClock::new();
             for n in 0..3000 {
                 // ACKs of data that was outstanding when the loss was found arrive during recovery.
                 let repairing = (1000..1060).contains(&n);
-                clock.ack_with(&mut **c, 0.05, |a| {
-                    a.nxt = a.una + 40_000;
+                clock.ack_with(&mut **control, 0.05, |ack| {
+                    ack.nxt = ack.una + 40_000;
                     if repairing {
-                        a.phase = Phase::Recovery;
+                        ack.phase = Phase::Recovery;
                     }
                 });
                 if n == 999 {
                     let now = Time::from_seconds(clock.now);
-                    c.on_congestion(&CongestionEvent {
+                    control.on_congestion(&CongestionEvent {
                         now,
                         flight: 40_000,
                         in_flight: 40_000,
@@ -430,7 +430,7 @@ mod tests {
                     });
                 }
                 if !(999..1060).contains(&n) {
-                    seen.push(c.cwnd());
+                    window_sizes.push(control.cwnd());
                 }
             }
         }

@@ -80,7 +80,7 @@ impl Reno {
     /// Growth of a window of whole segments. Each round trip adds one segment.
     #[cold]
     fn on_ack_whole(&mut self, a: &AckEvent<'_>) {
-        let (Some(whole), w) = (&mut self.whole, &mut self.window) else {
+        let (Some(whole_segments), w) = (&mut self.whole, &mut self.window) else {
             return;
         };
         if !w.may_grow(a) {
@@ -89,14 +89,14 @@ impl Reno {
         }
         let segment = w.rules.segment;
         let mut acked = match w.rules.form {
-            ControlForm::Ns3 => whole.acknowledged(a, segment),
-            ControlForm::Standard | ControlForm::Linux => whole.delivered(a, segment),
+            ControlForm::Ns3 => whole_segments.acknowledged(a, segment),
+            ControlForm::Standard | ControlForm::Linux => whole_segments.delivered(a, segment),
         };
         if w.in_slow_start() {
             acked = w.slow_start_whole(a, acked, None);
         }
         if acked > 0.0 {
-            w.cwnd += whole.count(acked, libm::floor(w.cwnd / segment)) * segment;
+            w.cwnd += whole_segments.count(acked, libm::floor(w.cwnd / segment)) * segment;
         }
     }
 }
@@ -186,14 +186,14 @@ mod tests {
 
     #[test]
     fn a_stretch_ack_grows_by_one_segment_unless_bytes_are_counted() {
-        let grown = |l: &str, ssthresh: &str, bytes| {
-            let values = [
+        let grown = |limit: &str, ssthresh: &str, bytes| {
+            let settings = [
                 ("payload", "1000B"),
                 ("initial_window", "10 packets"),
                 ("initial_ssthresh", ssthresh),
-                ("byte_counting", l),
+                ("byte_counting", limit),
             ];
-            let mut c = reno(&values);
+            let mut c = reno(&settings);
             c.on_ack(&acked(bytes));
             c.cwnd() - 10_000.0
         };
@@ -208,7 +208,7 @@ mod tests {
     /// window grows by three segments. RFC 5681 section 3.1 allows no more than one.
     #[test]
     fn in_ns3_the_end_of_a_repair_adds_three_segments() {
-        let after = |form: &str| {
+        let window_after = |form: &str| {
             let mut c = reno(&[
                 ("payload", "1000B"),
                 ("initial_window", "34 packets"),
@@ -224,8 +224,8 @@ mod tests {
             c.on_ack(&acked(34_000));
             (c.cwnd() - threshold) / 1000.0
         };
-        assert_eq!(after("ns3"), 3.0);
-        assert!(after("standard") <= 1.0 && after("linux") <= 2.0);
+        assert_eq!(window_after("ns3"), 3.0);
+        assert!(window_after("standard") <= 1.0 && window_after("linux") <= 2.0);
     }
 
     /// Repeated halving stops at a window of one segment and a threshold of two.
@@ -275,26 +275,26 @@ mod tests {
         ]);
         c.on_congestion(&sign(Congestion::Ecn, 10_000));
         assert_eq!(c.cwnd(), 8000.0);
-        let before = c.cwnd();
+        let cwnd_before = c.cwnd();
         c.on_ack(&AckEvent {
             ecn_echo: true,
             ..acked(1000)
         });
-        assert_eq!(c.cwnd(), before);
+        assert_eq!(c.cwnd(), cwnd_before);
     }
 
     /// With 20 outstanding and RFC 8511, an echo leaves 16 and a loss leaves 10. `ecn_decrease` overrides both shares.
     #[test]
     fn an_alternative_backoff_answers_echoes_more_gently() {
-        for (decrease, left) in [("none", 16_000.0), ("0.6", 12_000.0)] {
+        for (decrease, window_left) in [("none", 16_000.0), ("0.6", 12_000.0)] {
             let start = [("payload", "1000B"), ("initial_window", "20 packets")];
             let decreased = [start[0], start[1], ("ecn_decrease", decrease)];
-            let values = if decrease == "none" { &start[..] } else { &decreased[..] };
+            let settings = if decrease == "none" { &start[..] } else { &decreased[..] };
             let own = Settings::defaults(&MODEL).with("abe", "true");
-            let mut c = build(&own, &config(values).window);
+            let mut c = build(&own, &config(settings).window);
             c.on_congestion(&sign(Congestion::Ecn, 20_000));
-            assert_eq!(c.cwnd(), left);
-            let mut c = build(&own, &config(values).window);
+            assert_eq!(c.cwnd(), window_left);
+            let mut c = build(&own, &config(settings).window);
             c.on_congestion(&sign(Congestion::Loss, 20_000));
             assert_eq!(c.cwnd(), 10_000.0);
         }

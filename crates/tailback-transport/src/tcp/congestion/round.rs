@@ -21,11 +21,11 @@ impl Round {
     /// Whether a round ends with this ACK. If so, the next round begins. The first round ends with the first ACK.
     #[inline]
     pub fn is_over(&mut self, a: &AckEvent<'_>) -> bool {
-        let over = a.una > self.end;
-        if over {
+        let is_over = a.una > self.end;
+        if is_over {
             self.end = a.nxt;
         }
-        over
+        is_over
     }
 
     /// A round begins now.

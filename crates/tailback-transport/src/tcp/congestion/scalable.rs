@@ -80,11 +80,11 @@ pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCont
 impl Scalable {
     fn answer_mark(&mut self, a: &AckEvent<'_>) {
         let w = &mut self.window;
-        let left = match w.in_slow_start() {
+        let window_left = match w.in_slow_start() {
             true => w.cwnd * KEPT,
             false => w.cwnd - self.per_mark * real(a.marked),
         };
-        w.cwnd = left.max(LEAST_SSTHRESH * w.rules.segment);
+        w.cwnd = window_left.max(LEAST_SSTHRESH * w.rules.segment);
         w.ssthresh = w.cwnd;
         self.reductions += 1;
     }
@@ -145,13 +145,13 @@ mod tests {
     use crate::tcp::testing::config;
 
     fn scalable(own: &[(&str, &str)], window: &str, threshold: &str) -> Box<dyn CongestionControl> {
-        let own = own.iter().fold(Settings::defaults(&MODEL), |s, (n, v)| s.with(n, v));
-        let values = [
+        let own_settings = own.iter().fold(Settings::defaults(&MODEL), |s, (n, v)| s.with(n, v));
+        let settings = [
             ("payload", "1000B"),
             ("initial_window", window),
             ("initial_ssthresh", threshold),
         ];
-        build(&own, &config(&values).window)
+        build(&own_settings, &config(&settings).window)
     }
 
     /// Every n-th packet is marked. Growth and marks balance, so the mean of 1 / W is per_mark p / growth.

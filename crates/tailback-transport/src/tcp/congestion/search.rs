@@ -71,10 +71,10 @@ impl Search {
     /// The share of the sent bytes that has not been delivered; `None` if there are not enough bins.
     fn missing(&self, rtt: Duration, bin: Duration) -> Option<f64> {
         let back = rtt.seconds() / bin.seconds();
-        let sent = self.sent_before(back)? - self.sent_before(back + BINS as f64)?;
+        let sent_bytes = self.sent_before(back)? - self.sent_before(back + BINS as f64)?;
         let last = self.bins.len() - 1;
         let delivered = real(self.bins[last].delivered - self.bins[last - BINS].delivered);
-        (sent > 0.0).then_some((sent - delivered) / sent)
+        (sent_bytes > 0.0).then_some((sent_bytes - delivered) / sent_bytes)
     }
 }
 
@@ -134,7 +134,7 @@ mod tests {
         sends: impl Fn(u64) -> u64,
         rtt: impl Fn(u64) -> f64,
     ) -> Option<u64> {
-        let seen = StartView {
+        let start_view = StartView {
             cwnd: 0.0,
             first: true,
             least: None,
@@ -143,22 +143,22 @@ mod tests {
         };
         for n in ms {
             let now = Time::from_seconds(n as f64 / 1e3);
-            let a = AckEvent {
+            let ack = AckEvent {
                 now,
                 rtt: Some(Duration::from_seconds(rtt(n))),
                 ..acked(1000)
             };
-            if search.judge(&a, &seen) != SlowStartAdvice::Usual {
+            if search.judge(&ack, &start_view) != SlowStartAdvice::Usual {
                 return Some(n);
             }
             for _ in 0..sends(n) {
-                let sent = Departure {
+                let departure = Departure {
                     now,
                     seq: 0,
                     end: 1000,
                     again: false,
                 };
-                search.sends(&sent);
+                search.sends(&departure);
             }
         }
         None

@@ -57,7 +57,7 @@ impl AckClock {
         self.now += rtt / window;
         self.una += 1000;
         let round_trip = Some(Duration::from_seconds(rtt));
-        let mut a = AckEvent {
+        let mut ack = AckEvent {
             now: Time::from_seconds(self.now),
             una: self.una,
             nxt: self.una + 1000 * (window as u64 - 1),
@@ -65,11 +65,11 @@ impl AckClock {
             srtt: round_trip,
             ..acked(1000)
         };
-        with(&mut a);
-        if a.ecn_echo {
-            (a.marked, a.marked_packets) = (a.acked, 1);
+        with(&mut ack);
+        if ack.ecn_echo {
+            (ack.marked, ack.marked_packets) = (ack.acked, 1);
         }
-        c.on_ack(&a);
+        c.on_ack(&ack);
     }
 
     pub fn ack(&mut self, c: &mut dyn CongestionControl, rtt: f64) {

@@ -65,11 +65,11 @@ impl AckTrain {
             let rate = a
                 .srtt
                 .map_or(f64::INFINITY, |r| SLOW_START_PACING * window * wire / r.seconds());
-            let held = Duration::from_seconds((HELD_BACK / rate).min(MOST_HELD_BACK));
+            let held_back = Duration::from_seconds((HELD_BACK / rate).min(MOST_HELD_BACK));
             let span = if self.ns3 {
                 least
             } else {
-                Duration((least.0 + held.0) / 2)
+                Duration((least.0 + held_back.0) / 2)
             };
             self.found = a.now.since(self.begun) > span;
         }
@@ -121,12 +121,12 @@ mod tests {
     #[test]
     fn a_train_of_half_a_round_trip_ends_it() {
         let mut h = AckTrain::default();
-        let least = Duration::from_micros(40_200);
+        let least_rtt = Duration::from_micros(40_200);
         let mut window = 40.0;
         let mut ended = None;
         for n in 0..40u64 {
             let rtt = Some(Duration::from_micros(40_200));
-            let a = AckEvent {
+            let ack = AckEvent {
                 now: Time(1_000_000_000 + n * 600_000),
                 una: 10_000 + n,
                 nxt: 10_000 + n + 40,
@@ -135,7 +135,7 @@ mod tests {
                 ..acked(1)
             };
             window += if n > 0 { 1.0 } else { 0.0 };
-            if h.ends(&a, least, window, 1500.0) {
+            if h.ends(&ack, least_rtt, window, 1500.0) {
                 ended = Some((n, window));
                 break;
             }
@@ -149,7 +149,7 @@ mod tests {
         let mut h = AckTrain::of_ns3();
         let rtt = Some(Duration::from_micros(40_200));
         let ended = (0..100u64).find(|n| {
-            let a = AckEvent {
+            let ack = AckEvent {
                 now: Time(1_000_000_000 + n * 600_000),
                 una: 10_000 + n,
                 nxt: 10_100 + n,
@@ -157,7 +157,7 @@ mod tests {
                 srtt: rtt,
                 ..acked(1)
             };
-            h.ends(&a, Duration::from_micros(40_200), 40.0, 1500.0)
+            h.ends(&ack, Duration::from_micros(40_200), 40.0, 1500.0)
         });
         assert_eq!(ended, Some(68));
     }
@@ -169,9 +169,9 @@ mod tests {
         for (rtt, ends) in [(45_000, false), (45_100, true)] {
             let mut h = AckTrain::default();
             let sample = Some(Duration::from_micros(rtt));
-            let found: Vec<bool> = (0..12u64)
+            let ended: Vec<bool> = (0..12u64)
                 .map(|n| {
-                    let a = AckEvent {
+                    let ack = AckEvent {
                         now: Time(1_000_000_000 + n * 3_000_000),
                         una: 10_000 + n,
                         nxt: 10_000 + n + 40,
@@ -179,10 +179,10 @@ mod tests {
                         srtt: sample,
                         ..acked(1)
                     };
-                    h.ends(&a, Duration::from_millis(40), 40.0, 1500.0)
+                    h.ends(&ack, Duration::from_millis(40), 40.0, 1500.0)
                 })
                 .collect();
-            assert_eq!(found.iter().position(|f| *f), ends.then_some(8), "{rtt} us");
+            assert_eq!(ended.iter().position(|f| *f), ends.then_some(8), "{rtt} us");
         }
     }
 }

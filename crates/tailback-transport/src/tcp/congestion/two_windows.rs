@@ -159,14 +159,14 @@ pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCont
 
 impl TwoWindows {
     fn acknowledged(&mut self, una: u64) {
-        while let Some(first) = self.outstanding.front_mut() {
-            let gone = Outstanding {
-                end: una.clamp(first.seq, first.end),
-                ..*first
+        while let Some(oldest) = self.outstanding.front_mut() {
+            let acknowledged = Outstanding {
+                end: una.clamp(oldest.seq, oldest.end),
+                ..*oldest
             };
-            self.marked_flight -= gone.marked_bytes();
-            if first.end > una {
-                first.seq = gone.end;
+            self.marked_flight -= acknowledged.marked_bytes();
+            if oldest.end > una {
+                oldest.seq = acknowledged.end;
                 return;
             }
             self.outstanding.pop_front();
@@ -209,14 +209,14 @@ impl CongestionControl for TwoWindows {
         if !window.may_grow(a) {
             return;
         }
-        let before = window.cwnd;
+        let cwnd_before = window.cwnd;
         if window.in_slow_start() {
             window.slow_start(a);
         } else {
             window.one_segment_a_round_trip(a);
         }
         if self.rate.bits_per_second < self.target {
-            self.marked += self.window.cwnd - before;
+            self.marked += self.window.cwnd - cwnd_before;
         }
         self.shift(acked);
     }
@@ -236,15 +236,15 @@ impl CongestionControl for TwoWindows {
 
     fn sends(&mut self, sent: &Departure) {
         let Departure { seq, end, again, .. } = *sent;
-        let at = self.outstanding.partition_point(|s| s.end <= seq);
-        let was_sent = self.outstanding.get(at).is_some_and(|s| s.seq <= seq);
+        let index = self.outstanding.partition_point(|s| s.end <= seq);
+        let was_sent = self.outstanding.get(index).is_some_and(|s| s.seq <= seq);
         if was_sent {
-            self.marked_flight -= self.outstanding[at].marked_bytes();
+            self.marked_flight -= self.outstanding[index].marked_bytes();
         }
         let marked = real(end - seq) <= self.marked - real(self.marked_flight);
         if was_sent {
-            self.outstanding[at].marked = marked;
-            self.marked_flight += self.outstanding[at].marked_bytes();
+            self.outstanding[index].marked = marked;
+            self.marked_flight += self.outstanding[index].marked_bytes();
         } else if !again {
             // Segments sent before this control took over are not recorded.
             self.outstanding.push_back(Outstanding { seq, end, marked });

@@ -150,26 +150,26 @@ impl Vegas {
     /// Once per round trip: compute how many segments are queued, and react.
     fn judge(&mut self, a: &AckEvent<'_>) {
         let segment = self.window.rules.segment;
-        let whole = libm::floor(self.window.cwnd / segment);
-        let expected = whole * self.base / self.current;
+        let whole_segments = libm::floor(self.window.cwnd / segment);
+        let expected = whole_segments * self.base / self.current;
         // Exact ratios such as 20 * 100 / 105 must not fall below a whole number because of rounding in the last bit.
         let (in_network, queued) = match self.rule {
-            Queued::Expected => (expected, whole - expected),
+            Queued::Expected => (expected, whole_segments - expected),
             Queued::Linux => {
-                let queued = libm::floor(whole * (self.current - self.base) / self.base + LAST_BIT);
+                let queued = libm::floor(whole_segments * (self.current - self.base) / self.base + LAST_BIT);
                 (libm::floor(expected + LAST_BIT), queued)
             }
             Queued::Ns3 => {
                 let in_network = libm::floor(expected + LAST_BIT);
-                (in_network, whole - in_network)
+                (in_network, whole_segments - in_network)
             }
         };
         self.queued = queued;
         if self.window.in_slow_start() {
             if queued > self.gamma + LAST_BIT {
-                let left = whole.min(in_network + 1.0) * segment;
-                self.window.cwnd = left;
-                self.window.ssthresh = self.window.ssthresh.min(left);
+                let new_window = whole_segments.min(in_network + 1.0) * segment;
+                self.window.cwnd = new_window;
+                self.window.ssthresh = self.window.ssthresh.min(new_window);
             } else {
                 self.as_reno(a);
             }
@@ -283,13 +283,13 @@ mod tests {
     use tailback_base::{Duration, Time};
 
     fn vegas(own: &[(&str, &str)], window: &str, threshold: &str) -> Box<dyn CongestionControl> {
-        let own = own.iter().fold(Settings::defaults(&MODEL), |s, (n, v)| s.with(n, v));
-        let values = [
+        let own_settings = own.iter().fold(Settings::defaults(&MODEL), |s, (n, v)| s.with(n, v));
+        let settings = [
             ("payload", "1000B"),
             ("initial_window", window),
             ("initial_ssthresh", threshold),
         ];
-        build(&own, &config(&values).window)
+        build(&own_settings, &config(&settings).window)
     }
 
     /// This many ACKs at this round trip, for a sender with `window` segments outstanding.
@@ -377,12 +377,12 @@ mod tests {
     /// an idle period the least round trip is found again.
     #[test]
     fn the_paper_takes_the_least_round_trip_from_data() {
-        for (rule, least) in [("expected", 0.1), ("linux", 0.09), ("ns3", 0.09)] {
+        for (rule, base_rtt) in [("expected", 0.1), ("linux", 0.09), ("ns3", 0.09)] {
             let mut c = vegas(&[("queued", rule)], "20 packets", "1000B");
             c.sending_begins(Time::ZERO, Some(Duration::from_millis(90)));
             let mut clock = AckClock::new();
             acks(&mut *c, &mut clock, 0.1, (1, 20));
-            assert_eq!(c.read(0), least, "{rule}");
+            assert_eq!(c.read(0), base_rtt, "{rule}");
             c.window_reset(Reset::Idle);
             c.sending_begins(Time::ZERO, Some(Duration::from_millis(80)));
             acks(&mut *c, &mut clock, 0.11, (1, 20));

@@ -30,9 +30,9 @@ impl WholeSegments {
 
     fn whole(&mut self, bytes: f64, segment: f64) -> f64 {
         let bytes = self.rest + bytes;
-        let whole = libm::floor(bytes / segment);
-        self.rest = bytes - whole * segment;
-        whole
+        let whole_segments = libm::floor(bytes / segment);
+        self.rest = bytes - whole_segments * segment;
+        whole_segments
     }
 
     /// Like [`Self::count`], but the window grows by at most one segment per ACK.

@@ -116,7 +116,7 @@ impl CongestionWindow {
     #[cold]
     #[inline(never)]
     fn ask(&mut self, a: &AckEvent<'_>, least: Option<Duration>) -> SlowStartAdvice {
-        let seen = StartView {
+        let start_view = StartView {
             cwnd: self.cwnd,
             first: self.ssthresh.is_infinite(),
             least,
@@ -126,7 +126,7 @@ impl CongestionWindow {
         let Some(rule) = &mut self.start else {
             return SlowStartAdvice::Usual;
         };
-        let advice = rule.judge(a, &seen);
+        let advice = rule.judge(a, &start_view);
         if matches!(advice, SlowStartAdvice::End { .. }) {
             self.ssthresh = self.cwnd;
         }
@@ -198,12 +198,12 @@ impl CongestionWindow {
 
     pub fn set_ssthresh(&mut self, bytes: f64) {
         let segment = self.rules.segment;
-        let whole = if self.rules.whole_ssthresh || self.rules.form == ControlForm::Linux {
+        let rounded = if self.rules.whole_ssthresh || self.rules.form == ControlForm::Linux {
             libm::floor(bytes / segment) * segment
         } else {
             bytes
         };
-        self.ssthresh = whole.max(LEAST_SSTHRESH * segment);
+        self.ssthresh = rounded.max(LEAST_SSTHRESH * segment);
     }
 
     /// Store window and threshold before a reduction. [`CongestionWindow::undo`] restores these values.
@@ -229,22 +229,22 @@ impl CongestionWindow {
         match e.what {
             Congestion::Loss => self.lose(e.flight, left),
             Congestion::Ecn => {
-                let before = match self.rules.halve {
+                let window_before = match self.rules.halve {
                     Halve::Flight => self.cwnd.min(e.flight as f64),
                     Halve::Cwnd => self.cwnd.min(self.rules.cap),
                 };
-                let left = match self.rules.ecn_decrease {
-                    Some(share) => before * share,
-                    None => echoed(before),
+                let window_left = match self.rules.ecn_decrease {
+                    Some(share) => window_before * share,
+                    None => echoed(window_before),
                 };
-                self.set_ssthresh(left);
+                self.set_ssthresh(window_left);
                 if self.rules.form == ControlForm::Linux {
                     self.cwnd = self.ssthresh;
                     return;
                 }
                 // RFC 3168 section 6.1.2: the window is never below one segment. In ns-2 it may be below one segment,
                 // and the sender then waits for the timer.
-                self.cwnd = left.max(self.rules.least);
+                self.cwnd = window_left.max(self.rules.least);
             }
             Congestion::Request { keep, .. } => {
                 self.cwnd = (self.cwnd * keep).max(LEAST_SSTHRESH * self.rules.segment);

@@ -292,19 +292,19 @@ impl ConnectionEnd {
     /// The SYN, with the flags that this state requires.
     fn syn(&mut self, mut s: Segment) -> Segment {
         if let State::SynReceived { ecn } = self.state {
-            let again = s.flags.has(Flags::RETRANSMISSION);
-            let asked = ecn;
+            let is_repeat = s.flags.has(Flags::RETRANSMISSION);
+            let asked_ecn = ecn;
             let ecn = self.sender.answers_with(ecn);
-            if asked != ecn {
+            if asked_ecn != ecn {
                 self.sender.block().withhold_ect();
             }
             s.flags = self.receiver.syn_ack_flags(ecn);
             s.ecn = self.cfg.codepoint_if(ecn.is_ecn() && self.cfg.ect_on_handshake);
-            if again {
+            if is_repeat {
                 s.flags = s.flags.with(Flags::RETRANSMISSION);
             }
             self.receiver
-                .acknowledge_syn_on(&mut s, ecn == Agreed::Accurate && !again);
+                .acknowledge_syn_on(&mut s, ecn == Agreed::Accurate && !is_repeat);
         }
         s
     }
@@ -327,19 +327,19 @@ impl ConnectionEnd {
         if due && self.cfg.acks_always_ride {
             self.sender.block().force_next();
         }
-        let held = self.cfg.nagle && !rides && self.sender.nagle_holds();
-        let mut next = match self.persist.probe(&mut self.sender, now) {
+        let is_held = self.cfg.nagle && !rides && self.sender.nagle_holds();
+        let mut transmit = match self.persist.probe(&mut self.sender, now) {
             Some(s) => Transmit::Segment(s),
-            None if held => Transmit::Idle,
+            None if is_held => Transmit::Idle,
             None => self.sender.poll_transmit(now),
         };
         self.sender.block().take_forced();
-        match &mut next {
+        match &mut transmit {
             Transmit::Segment(s) => self.receiver.acknowledge_on(s, now),
-            _ if self.receiver.is_due() => next = Transmit::Segment(self.pure_ack(now)),
+            _ if self.receiver.is_due() => transmit = Transmit::Segment(self.pure_ack(now)),
             _ => self.persist.look(&self.cfg, &self.sender, now),
         }
-        next
+        transmit
     }
 }
 

@@ -47,9 +47,9 @@ pub struct Duplicate<'a> {
 /// The range reported by a D-SACK. The first block reports a duplicate if it is already acknowledged, or if it lies
 /// inside the second block (RFC 2883 section 4).
 pub fn duplicate_report(una: u64, sack: &[(u64, u64)]) -> Option<(u64, u64)> {
-    let first = *sack.first()?;
-    let inside = |outer: &(u64, u64)| outer.0 <= first.0 && first.1 <= outer.1;
-    (first.1 <= una || sack.get(1).is_some_and(inside)).then_some(first)
+    let first_block = *sack.first()?;
+    let inside = |outer: &(u64, u64)| outer.0 <= first_block.0 && first_block.1 <= outer.1;
+    (first_block.1 <= una || sack.get(1).is_some_and(inside)).then_some(first_block)
 }
 
 /// An algorithm's knowledge of outstanding data, for records that begin in an open connection.
@@ -125,10 +125,10 @@ pub trait LossRecovery {
 /// network.
 #[inline]
 fn without_reports(c: &ControlBlock, in_recovery: bool) -> Judged {
-    let left = u64::from(c.duplicates()) * u64::from(c.cfg().payload);
+    let left_bytes = u64::from(c.duplicates()) * u64::from(c.cfg().payload);
     Judged {
         phase: if in_recovery { Phase::Recovery } else { c.phase() },
-        pipe: c.outstanding().saturating_sub(left),
+        pipe: c.outstanding().saturating_sub(left_bytes),
     }
 }
 

@@ -161,9 +161,9 @@ impl LossRecovery for PipeRecovery {
         let Phase::Recovery { pipe, entered } = &mut self.phase else {
             return c.next_in_order();
         };
-        let first = c.take_resend();
-        if first.is_some() {
-            return first;
+        let resend = c.take_resend();
+        if resend.is_some() {
+            return resend;
         }
         let segment = c.cfg().segment();
         let full = *entered || *pipe as f64 >= libm::floor(c.cwnd() / segment);

@@ -186,9 +186,9 @@ impl LossRecovery for SackRecovery {
 /// The segments allowed by step C of RFC 6675 section 5: the first repair, and then the segments that the rules of
 /// `NextSeg` give.
 fn next_in_recovery(board: &mut Scoreboard, rescue: &mut u64, c: &mut ControlBlock) -> Option<Piece> {
-    let first = c.take_resend();
-    if first.is_some() {
-        return first;
+    let resend = c.take_resend();
+    if resend.is_some() {
+        return resend;
     }
     let segment = c.cfg().payload;
     let lost_below = board.lost_below(c.cfg().dupack_threshold, segment);

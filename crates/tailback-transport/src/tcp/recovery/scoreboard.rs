@@ -44,7 +44,7 @@ impl Scoreboard {
     /// Take an ACK's blocks. Returns the number of bytes not reported before.
     pub fn update(&mut self, una: u64, max_sent: u64, blocks: &[(u64, u64)]) -> u64 {
         self.advance(una);
-        let before = self.total;
+        let total_before = self.total;
         for &(from, to) in blocks {
             // A block below `una` reports a duplicate (RFC 2883). A block above the data that were sent is invalid.
             let (from, to) = (from.max(una), to.min(max_sent));
@@ -61,15 +61,15 @@ impl Scoreboard {
                 self.below_mark += to.min(self.mark) - from - covered_below;
             }
         }
-        self.total - before
+        self.total - total_before
     }
 
     /// Bytes of `[from, to)` that are reported.
     fn covered(&self, from: u64, to: u64) -> u64 {
-        let first = self.sacked.partition_point(|(_, hi)| *hi <= from);
+        let first_touched = self.sacked.partition_point(|(_, hi)| *hi <= from);
         let mut touching = 0;
         let mut sum = 0;
-        for (lo, hi) in self.sacked[first..].iter().take_while(|(lo, _)| *lo < to) {
+        for (lo, hi) in self.sacked[first_touched..].iter().take_while(|(lo, _)| *lo < to) {
             touching += 1;
             sum += hi.min(&to) - lo.max(&from);
         }
@@ -83,15 +83,15 @@ impl Scoreboard {
     }
 
     fn advance(&mut self, una: u64) {
-        let gone = self.sacked.iter().take_while(|(_, hi)| *hi <= una).count();
-        let cut = self.sacked.get(gone).is_some_and(|(lo, _)| *lo < una);
-        if gone == 0 && !cut {
+        let covered = self.sacked.iter().take_while(|(_, hi)| *hi <= una).count();
+        let cut = self.sacked.get(covered).is_some_and(|(lo, _)| *lo < una);
+        if covered == 0 && !cut {
             return;
         }
         let below = self.covered(0, una.min(self.mark));
         self.total -= self.covered(0, una);
         self.below_mark -= below;
-        self.sacked.drain(..gone);
+        self.sacked.drain(..covered);
         if let Some(first) = self.sacked.first_mut() {
             first.0 = first.0.max(una);
         } else if self.sacked.capacity() > KEEP {
@@ -133,12 +133,12 @@ impl Scoreboard {
     /// RFC 6675 `IsLost`: unreported bytes below this unit are lost, and no bytes above it are lost. The unit is 0 if
     /// nothing is lost.
     pub fn lost_below(&self, threshold: u32, segment: u32) -> u64 {
-        let most = u64::from(threshold - 1) * u64::from(segment);
+        let most_bytes = u64::from(threshold - 1) * u64::from(segment);
         let mut bytes = 0;
         for (n, (lo, hi)) in self.sacked.iter().rev().enumerate() {
             bytes += hi - lo;
             // "(DupThresh) discontiguous SACKed sequences [...] or more than (DupThresh - 1) * SMSS bytes".
-            if n + 1 >= threshold as usize || bytes > most {
+            if n + 1 >= threshold as usize || bytes > most_bytes {
                 return *lo;
             }
         }
@@ -148,13 +148,13 @@ impl Scoreboard {
     /// RFC 6675 `pipe`: unreported bytes that are not lost, plus the bytes sent again.
     pub fn pipe(&self, una: u64, max_sent: u64, lost_below: u64) -> u64 {
         let edge = lost_below.clamp(una, max_sent);
-        let (mut above, mut steps) = (0, 0);
+        let (mut bytes_above, mut steps) = (0, 0);
         for (lo, hi) in self.sacked.iter().rev().take_while(|(_, hi)| *hi > edge) {
-            above += hi - (*lo).max(edge);
+            bytes_above += hi - (*lo).max(edge);
             steps += 1;
         }
         done_if_long(steps);
-        let not_lost = max_sent - edge - above;
+        let not_lost = max_sent - edge - bytes_above;
         let repaired = self.mark.max(una) - una - self.below_mark;
         not_lost + repaired
     }
@@ -202,13 +202,13 @@ mod tests {
     /// RFC 6675's definitions, segment by segment (segments of 10 bytes).
     fn by_the_rfc(sacked: &[bool], una: usize, mark: usize) -> (usize, u64) {
         let lost = |s: usize| {
-            let above = &sacked[s + 1..];
-            let sequences = above
+            let segments_above = &sacked[s + 1..];
+            let sequences = segments_above
                 .iter()
                 .enumerate()
-                .filter(|(i, x)| **x && (*i == 0 || !above[i - 1]))
+                .filter(|(i, x)| **x && (*i == 0 || !segments_above[i - 1]))
                 .count();
-            !sacked[s] && (sequences >= 3 || above.iter().filter(|x| **x).count() > 2)
+            !sacked[s] && (sequences >= 3 || segments_above.iter().filter(|x| **x).count() > 2)
         };
         let mut pipe = 0;
         for (s, arrived) in sacked.iter().enumerate().skip(una) {

@@ -296,20 +296,20 @@ impl SentList {
     /// Make room in case segments are cut differently when they are sent again: from the i-th record on, no record
     /// covers `[seq, end)` any more. Returns the index for the new record.
     fn make_room(&mut self, i: usize, seq: u64, end: u64) -> usize {
-        let mut at = i;
-        while let Some(r) = self.outstanding.get(at).copied().filter(|r| r.seq < end) {
+        let mut index = i;
+        while let Some(r) = self.outstanding.get(index).copied().filter(|r| r.seq < end) {
             self.forget(&r);
-            self.outstanding.remove(at);
+            self.outstanding.remove(index);
             for (from, to) in [(r.seq, seq.min(r.end)), (end.max(r.seq), r.end)] {
                 if from < to {
-                    let rest = SentSegment {
+                    let second_part = SentSegment {
                         seq: from,
                         end: to,
                         ..r
                     };
-                    self.remember(&rest);
-                    self.outstanding.insert(at, rest);
-                    at += 1;
+                    self.remember(&second_part);
+                    self.outstanding.insert(index, second_part);
+                    index += 1;
                 }
             }
         }
@@ -386,7 +386,7 @@ impl SentList {
         (self.first_acked, self.first_reported) = (None, None);
         let mut repeated = false;
         let mut newest: Option<SentSegment> = None;
-        let before = self.delivered;
+        let delivered_before = self.delivered;
         let mut steps = self.outstanding.len();
         while self.outstanding.front().is_some_and(|r| r.end <= una)
             && let Some(r) = self.outstanding.pop_front()
@@ -407,12 +407,12 @@ impl SentList {
         steps -= self.outstanding.len();
         self.acked_segments = steps as u32;
         if self.counted.0 > 0 && steps > 0 {
-            self.take_back_counted(before);
+            self.take_back_counted(delivered_before);
         }
         steps += self.report(blocks, &mut newest);
         done_if_long(steps);
         self.count_duplicate(una, blocks);
-        self.newly = self.delivered - before;
+        self.newly = self.delivered - delivered_before;
         let r = newest?;
         self.delivered_at = now;
         self.first_sent = r.sent;
@@ -440,10 +440,10 @@ impl SentList {
     /// Split the first record: only its part below `una` is acknowledged.
     #[cold]
     fn split_first(&mut self, r: SentSegment, una: u64, newest: &mut Option<SentSegment>) {
-        let rest = SentSegment { seq: una, ..r };
+        let unacknowledged = SentSegment { seq: una, ..r };
         self.forget(&r);
-        self.outstanding[0] = rest;
-        self.remember(&rest);
+        self.outstanding[0] = unacknowledged;
+        self.remember(&unacknowledged);
         if !r.sacked {
             self.deliver(&SentSegment { end: una, ..r }, false, newest);
         }
@@ -484,32 +484,32 @@ impl SentList {
     /// Judge the segments sent before `newest`, in order of sending. `left` says how much longer a segment sent at a
     /// given time may still be on its way, or `None` if it is lost.
     pub fn judge(&mut self, newest: (Time, u64), left: impl Fn(Time) -> Option<Duration>) -> TimedOut {
-        let (mut timed_out, mut kept) = (TimedOut::default(), Vec::new());
+        let (mut timed_out, mut kept_order) = (TimedOut::default(), Vec::new());
         let waiting = self.order.len();
         let una = self.outstanding.front().map_or(u64::MAX, |r| r.seq);
-        while let Some((sent, end)) = self.order.front().copied().filter(|o| *o < newest) {
+        while let Some((sent_at, end)) = self.order.front().copied().filter(|o| *o < newest) {
             self.order.pop_front();
             if end <= una {
                 continue;
             }
             let i = self.outstanding.partition_point(|r| r.end < end);
-            let sent_last = self.outstanding.get(i).filter(|r| (r.sent, r.end) == (sent, end));
+            let sent_last = self.outstanding.get(i).filter(|r| (r.sent, r.end) == (sent_at, end));
             if !sent_last.is_some_and(SentSegment::is_in_flight) {
                 continue;
             }
-            match left(sent) {
+            match left(sent_at) {
                 None => {
                     timed_out.repeats |= self.outstanding[i].again;
                     timed_out.lost += self.lose(i);
                 }
                 Some(wait) => {
                     timed_out.longest = timed_out.longest.max(Some(wait));
-                    kept.push((sent, end));
+                    kept_order.push((sent_at, end));
                 }
             }
         }
         done_if_long(8 * (waiting - self.order.len()));
-        kept.into_iter().rev().for_each(|o| self.order.push_front(o));
+        kept_order.into_iter().rev().for_each(|o| self.order.push_front(o));
         timed_out
     }
 
@@ -585,18 +585,18 @@ mod tests {
     #[test]
     fn a_busy_line_is_measured_exactly() {
         let mut s = SentList::default();
-        let at = |ms: u64| Time(ms * 1_000_000);
+        let at_ms = |ms: u64| Time(ms * 1_000_000);
         for n in 1..=20 {
-            s.sent((n - 1) * 1000, n * 1000, false, at(n));
+            s.sent((n - 1) * 1000, n * 1000, false, at_ms(n));
         }
         for n in 1..=40 {
-            let sample = s.acked(n * 1000, &[], at(n + 20)).unwrap();
+            let sample = s.acked(n * 1000, &[], at_ms(n + 20)).unwrap();
             if n > 20 {
                 assert_eq!((sample.delivered, sample.interval), (20_000, Duration::from_millis(20)));
                 assert_eq!(sample.rtt, Some(Duration::from_millis(20)));
                 assert!(!sample.application_limited);
             }
-            s.sent((n + 19) * 1000, (n + 20) * 1000, false, at(n + 20));
+            s.sent((n + 19) * 1000, (n + 20) * 1000, false, at_ms(n + 20));
         }
     }
 
@@ -618,14 +618,14 @@ mod tests {
     #[test]
     fn acks_that_come_at_once_do_not_look_fast() {
         let mut s = SentList::default();
-        let at = |ms: u64| Time(ms * 1_000_000);
+        let at_ms = |ms: u64| Time(ms * 1_000_000);
         let mut fastest: f64 = 0.0;
         for n in 1..=400 {
-            s.sent((n - 1) * 1000, n * 1000, false, at(n));
+            s.sent((n - 1) * 1000, n * 1000, false, at_ms(n));
             if n > 40 && n % 20 == 0 {
                 let held = (n - 59).max(1)..=n - 40;
                 for una in held {
-                    let sample = s.acked(una * 1000, &[], at(n)).unwrap();
+                    let sample = s.acked(una * 1000, &[], at_ms(n)).unwrap();
                     fastest = fastest.max(sample.delivered as f64 / sample.interval.seconds());
                 }
             }

@@ -61,9 +61,9 @@ fn a_recovery_may_have_a_timer_of_its_own() {
     cfg.repair.keeps = Some(sent::Keep::Records);
     let cfg = Arc::new(cfg);
     let mut s = Sender::new(cfg.clone(), cfg.build_controller());
-    let at = |ms: u64| Time(ms * 1_000_000);
-    s.write(Amount::Unlimited, at(0));
-    while let Transmit::Segment(_) = s.poll_transmit(at(0)) {}
+    let at_ms = |ms: u64| Time(ms * 1_000_000);
+    s.write(Amount::Unlimited, at_ms(0));
+    while let Transmit::Segment(_) = s.poll_transmit(at_ms(0)) {}
     let duplicate = Segment {
         seq: 1,
         payload: 0,
@@ -76,18 +76,18 @@ fn a_recovery_may_have_a_timer_of_its_own() {
         window: None,
         counts: None,
     };
-    s.on_segment(&duplicate, at(40), &mut ());
-    assert_eq!(s.poll_transmit(at(40)), Transmit::Idle);
-    assert_eq!(s.next_timeout(), Some(at(45)));
-    s.on_timeout(at(45), &mut ());
-    let Transmit::Segment(again) = s.poll_transmit(at(45)) else {
+    s.on_segment(&duplicate, at_ms(40), &mut ());
+    assert_eq!(s.poll_transmit(at_ms(40)), Transmit::Idle);
+    assert_eq!(s.next_timeout(), Some(at_ms(45)));
+    s.on_timeout(at_ms(45), &mut ());
+    let Transmit::Segment(again) = s.poll_transmit(at_ms(45)) else {
         panic!("the first segment goes out again")
     };
     assert!(again.seq == 1 && again.flags.has(Flags::RETRANSMISSION));
     assert_eq!(s.cwnd(), 2000.0);
     assert_eq!(
         s.next_timeout(),
-        Some(at(1000)),
+        Some(at_ms(1000)),
         "the retransmission timer is what is left"
     );
 }

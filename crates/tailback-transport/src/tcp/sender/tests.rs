@@ -149,10 +149,10 @@ fn a_controller_may_pace_and_see_rates() {
             s.on_segment(&ack(end, Flags::NONE), t, &mut ());
         }
     }
-    let last = *samples.lock().unwrap().last().unwrap();
-    let rate = last.delivered as f64 / last.interval.seconds();
+    let last_sample = *samples.lock().unwrap().last().unwrap();
+    let rate = last_sample.delivered as f64 / last_sample.interval.seconds();
     assert!((rate - 960_000.0).abs() < 1.0, "{rate} payload bytes a second");
-    assert_eq!(last.rtt, Some(Duration::from_millis(10)));
+    assert_eq!(last_sample.rtt, Some(Duration::from_millis(10)));
 }
 
 fn segments(s: &mut Sender, now: Time) -> Vec<Segment> {
@@ -167,29 +167,29 @@ fn segments(s: &mut Sender, now: Time) -> Vec<Segment> {
 #[test]
 fn a_request_takes_its_share_once_a_window() {
     for (cwr_after, cwr) in [("any_reduction", true), ("echo", false)] {
-        let values = [
+        let settings = [
             ("payload", "1000B"),
             ("syn", "false"),
             ("timestamps", "false"),
             ("initial_window", "60 packets"),
             ("cwr_after", cwr_after),
         ];
-        let (mut s, _) = new_pair(&Arc::new(config(&values)));
-        let at = Time::from_seconds;
-        s.write(Amount::Unlimited, at(0.0));
-        assert_eq!(segments(&mut s, at(0.0)).len(), 60);
+        let (mut s, _) = new_pair(&Arc::new(config(&settings)));
+        let at_seconds = Time::from_seconds;
+        s.write(Amount::Unlimited, at_seconds(0.0));
+        assert_eq!(segments(&mut s, at_seconds(0.0)).len(), 60);
         let request = Request::SlowDown { level: 0, of: 15 };
-        s.on_request(request, at(0.1));
+        s.on_request(request, at_seconds(0.1));
         assert_eq!((s.cwnd(), s.ssthresh()), (58_000.0, 58_000.0));
-        s.on_request(Request::SlowDown { level: 14, of: 15 }, at(0.1));
-        s.on_request(Request::Other { kind: 4, value: 1.0 }, at(0.1));
+        s.on_request(Request::SlowDown { level: 14, of: 15 }, at_seconds(0.1));
+        s.on_request(Request::Other { kind: 4, value: 1.0 }, at_seconds(0.1));
         assert_eq!(s.cwnd(), 58_000.0);
-        s.on_segment(&ack(60_001, Flags::NONE), at(0.2), &mut ());
-        let next = segments(&mut s, at(0.2));
+        s.on_segment(&ack(60_001, Flags::NONE), at_seconds(0.2), &mut ());
+        let next = segments(&mut s, at_seconds(0.2));
         assert_eq!(next[0].flags.has(Flags::CWR), cwr, "{cwr_after}");
         // After three duplicates recovery starts, and the second request is ignored.
-        s.on_segment(&ack(61_001, Flags::NONE), at(0.25), &mut ());
-        s.on_request(request, at(0.3));
+        s.on_segment(&ack(61_001, Flags::NONE), at_seconds(0.25), &mut ());
+        s.on_request(request, at_seconds(0.3));
         assert!(s.cwnd() < 58_000.0);
     }
 }

@@ -56,20 +56,20 @@ impl ControlBlock {
     fn records_from_now(&self, keep: Keep, known: &Known<'_>, now: Time) -> SentList {
         let mut list = Self::records_keeping(&self.cfg, keep);
         let (s, mut n) = (&self.seq, 0);
-        let first = s.una.max(FIRST);
-        let mut at = first;
-        let mut reported = known.reported.iter().filter(|r| r.1 > first).peekable();
-        while at < s.max_sent {
-            let next = reported.peek().map_or((s.max_sent, s.max_sent), |r| **r);
-            let sacked = next.0 <= at;
-            let stop = if sacked { next.1 } else { next.0 };
+        let first_byte = s.una.max(FIRST);
+        let mut edge = first_byte;
+        let mut reported = known.reported.iter().filter(|r| r.1 > first_byte).peekable();
+        while edge < s.max_sent {
+            let next_range = reported.peek().map_or((s.max_sent, s.max_sent), |r| **r);
+            let sacked = next_range.0 <= edge;
+            let stop = if sacked { next_range.1 } else { next_range.0 };
             // The data that are to be sent again after a timeout count as lost from `nxt` on.
-            let stop = if at < s.nxt { stop.min(s.nxt) } else { stop };
-            let end = s.between(at, stop.min(s.max_sent)).end();
-            let lost = !sacked && (at >= s.nxt || (known.lost.0 <= at && at < known.lost.1));
-            list.found(at, end, sacked, lost, now);
-            (at, n) = (end, n + 1);
-            if end >= next.1 {
+            let stop = if edge < s.nxt { stop.min(s.nxt) } else { stop };
+            let end = s.between(edge, stop.min(s.max_sent)).end();
+            let lost = !sacked && (edge >= s.nxt || (known.lost.0 <= edge && edge < known.lost.1));
+            list.found(edge, end, sacked, lost, now);
+            (edge, n) = (end, n + 1);
+            if end >= next_range.1 {
                 reported.next();
             }
         }

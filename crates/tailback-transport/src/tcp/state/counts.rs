@@ -20,8 +20,8 @@ impl ControlBlock {
         self.ecn.echoed = agreed == Agreed::Classic;
         self.ecn.capable_again |= by_counts;
         self.ecn.on_acks = self.cfg.ect_on_acks || by_counts;
-        if let Some(a) = self.cfg.accurate.filter(|_| agreed == Agreed::Accurate) {
-            self.counts = Some(Box::new(Delivered::new(a.form, self.cfg.payload, opens)));
+        if let Some(accurate) = self.cfg.accurate.filter(|_| agreed == Agreed::Accurate) {
+            self.counts = Some(Box::new(Delivered::new(accurate.form, self.cfg.payload, opens)));
             if !self.cfg.two_way {
                 self.ecn.ace = Flags::of_ace(FIRST_ACE);
             }

@@ -29,7 +29,7 @@ impl ControlBlock {
         };
         let bytes = self.cfg.wire(s.segment, 0, STAMPED);
         let echo = if STAMPED { self.ts_echo } else { Time::NEVER };
-        let (first, mut n) = (s.nxt, 0);
+        let (first_byte, mut n) = (s.nxt, 0);
         while room >= len && w.burst > 0 {
             out.push(Plain {
                 seq: s.nxt,
@@ -48,7 +48,7 @@ impl ControlBlock {
         }
         if n > 0 {
             if t.timed_end == NONE && !STAMPED {
-                t.time(first + len, now);
+                t.time(first_byte + len, now);
             }
             s.max_sent = s.nxt;
             t.last_sent = now;

@@ -361,17 +361,17 @@ impl ControlBlock {
             return Some(piece);
         }
         let piece = self.piece(self.seq.nxt)?;
-        let after = self.flight() + u64::from(piece.len);
+        let flight_after = self.flight() + u64::from(piece.len);
         if self.window.credit {
             self.window.credit = false;
             // RFC 3042 section 2: "previously unsent data"; ns-2 also continues to repeat.
             let unsent = self.seq.nxt == self.seq.max_sent || self.cfg.limited_transmit_per_duplicate;
-            if unsent && self.may_go_beyond(real(after)) {
+            if unsent && self.may_go_beyond(real(flight_after)) {
                 self.window.beyond += u64::from(piece.len);
                 return Some(piece);
             }
         }
-        if after > self.window.allowed || self.window.burst == 0 {
+        if flight_after > self.window.allowed || self.window.burst == 0 {
             return None;
         }
         self.window.burst -= 1;
@@ -589,13 +589,13 @@ impl ControlBlock {
         }
         let (segment, acked) = (i64::from(self.cfg.payload), acked as i64);
         let given_back = if acked >= segment { segment } else { 0 };
-        let left = self.window.inflation - acked + given_back;
+        let inflation_left = self.window.inflation - acked + given_back;
         if self.cfg.excess_from_window && self.window.inflation <= acked {
             let bytes = (self.window.inflation - acked) as f64;
             self.window.inflation = segment;
             self.reset(Reset::Shift { bytes });
         } else {
-            self.window.inflation = left;
+            self.window.inflation = inflation_left;
             // ns-2 leaves at least one segment here, although echoes may have left less.
             if self.cfg.excess_from_window && self.window.cwnd < self.cfg.segment() {
                 self.reset(Reset::Shift { bytes: 0.0 });

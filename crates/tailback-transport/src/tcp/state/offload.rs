@@ -70,13 +70,13 @@ impl ControlBlock {
         let usual = in_order && self.window.duplicates == 0 && self.sacked_bytes() == 0 && !self.is_spreading();
         let room = self.window.allowed.saturating_sub(s.flight()) / segment;
         let unsent = s.end.saturating_sub(s.nxt).div_ceil(segment);
-        let rest = room % length;
-        let waits = usual && unsent > room && rest * TRAINS_PER_WINDOW * segment < self.window.allowed;
+        let remainder = room % length;
+        let waits = usual && unsent > room && remainder * TRAINS_PER_WINDOW * segment < self.window.allowed;
         if let Some(t) = &mut self.offload {
             t.waits = waits;
         }
         match waits {
-            true => burst.min((room - rest).min(u64::from(u32::MAX)) as u32),
+            true => burst.min((room - remainder).min(u64::from(u32::MAX)) as u32),
             false => burst,
         }
     }

@@ -196,11 +196,11 @@ impl ControlBlock {
     /// network, as recovery estimates it.
     pub fn timed_out(&mut self, pipe: u64, now: Time) {
         // After going back to the first segment, nothing counts as in the network.
-        let left = match self.cfg.window.after_timeout {
+        let window_left = match self.cfg.window.after_timeout {
             AfterTimeout::Halve => pipe,
             AfterTimeout::SlowStart => 0,
         };
-        self.expired(pipe, left, false, now);
+        self.expired(pipe, window_left, false, now);
         match self.cfg.window.after_timeout {
             AfterTimeout::Halve => self.resend_first(),
             AfterTimeout::SlowStart => {
@@ -215,10 +215,10 @@ impl ControlBlock {
     /// The same as [`Self::timed_out`], but the records decide which segments are lost and sent again. If the timeout
     /// continues a repair that was in progress, it is not a further sign of congestion.
     pub fn timed_out_with_records(&mut self, pipe: u64, goes_on: bool, now: Time) {
-        let left = self.sent.as_ref().map_or(0, |list| list.in_flight());
-        self.expired(pipe, left, goes_on, now);
+        let in_flight = self.sent.as_ref().map_or(0, |list| list.in_flight());
+        self.expired(pipe, in_flight, goes_on, now);
         if self.cfg.timeout_keeps_pipe {
-            let bytes = left as f64;
+            let bytes = in_flight as f64;
             self.reset(Reset::Shift { bytes });
         }
     }
@@ -237,15 +237,15 @@ impl ControlBlock {
             self.take_inflation_into_window();
         }
         self.end_spreading();
-        let again = goes_on || self.keeps_threshold();
+        let is_repeat = goes_on || self.keeps_threshold();
         self.seq.timed_out = self.seq.una;
         let flight = self.flight_at_loss().min(pipe);
-        if again {
+        if is_repeat {
             self.doubt_goes_on();
         } else {
             self.doubt(true);
         }
-        self.signal(Congestion::Timeout { again }, flight, left, now);
+        self.signal(Congestion::Timeout { again: is_repeat }, flight, left, now);
         self.reduced(false);
         self.ecn.last_cut = Cut::Timeout;
         self.remember_recover();

@@ -305,17 +305,17 @@ mod tests {
             let c = config(&[("profile", profile)]);
             let mut rto = Rto::new(&c);
             rto.sample(at(1.0), at(1.05), 1, (0, 0), &c);
-            let first = rto.timeout(&c);
+            let first_timeout = rto.timeout(&c);
             for n in 1..=3 {
                 rto.back_off(&c);
-                assert_eq!(rto.timeout(&c).0, first.0 << n, "{profile}");
+                assert_eq!(rto.timeout(&c).0, first_timeout.0 << n, "{profile}");
             }
             for _ in 0..100 {
                 rto.back_off(&c);
                 assert!(rto.timeout(&c) <= c.max_rto);
             }
             rto.end_backoff();
-            assert!(rto.timeout(&c) >= first);
+            assert!(rto.timeout(&c) >= first_timeout);
         }
     }
 

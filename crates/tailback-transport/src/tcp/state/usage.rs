@@ -81,14 +81,14 @@ mod tests {
     /// of three shows that the window is not full, so only a window below six may grow.
     #[test]
     fn a_full_window_counts_until_it_is_acknowledged() {
-        let mut u = Usage::default();
-        u.note((0, 10), true);
-        assert!(u.limits(10.0, false));
-        u.note((5, 12), false);
-        assert!(u.limits(10.0, false), "its data is outstanding");
-        u.note((12, 15), false);
-        assert!(!u.limits(10.0, false) && !u.limits(10.0, true) && u.limits(5.0, true));
-        u.note((13, 19), false);
-        assert!(u.limits(10.0, true), "six are outstanding");
+        let mut usage = Usage::default();
+        usage.note((0, 10), true);
+        assert!(usage.limits(10.0, false));
+        usage.note((5, 12), false);
+        assert!(usage.limits(10.0, false), "its data is outstanding");
+        usage.note((12, 15), false);
+        assert!(!usage.limits(10.0, false) && !usage.limits(10.0, true) && usage.limits(5.0, true));
+        usage.note((13, 19), false);
+        assert!(usage.limits(10.0, true), "six are outstanding");
     }
 }

@@ -31,9 +31,9 @@ impl ControlBlock {
     /// Withdraw this many of the bytes written last, except bytes that were already sent. Data without end stay, unless
     /// all of them are withdrawn (`u64::MAX`).
     pub fn withdraw(&mut self, bytes: u64) {
-        let sent = self.seq.max_sent.max(FIRST);
+        let sent_end = self.seq.max_sent.max(FIRST);
         if self.seq.end != u64::MAX {
-            self.seq.end = self.seq.end.saturating_sub(bytes).max(sent.min(self.seq.end));
+            self.seq.end = self.seq.end.saturating_sub(bytes).max(sent_end.min(self.seq.end));
         } else if bytes == u64::MAX {
             self.give_up_unsent();
         }
@@ -190,22 +190,22 @@ impl ControlBlock {
 
     /// The SYN, after `lost` earlier ones.
     pub fn syn(&mut self, lost: u32, now: Time) -> Segment {
-        let first = self.seq.max_sent == 0;
+        let is_first = self.seq.max_sent == 0;
         // RFC 3168 section 6.1.1.1: a host whose ECN-setup SYN is not answered "MAY resend the SYN [...] with CWR and
         // ECE cleared".
         let gives_up = self.cfg.ecn_syns > 0 && lost >= self.cfg.ecn_syns;
-        let asked = if gives_up { Agreed::Nothing } else { self.cfg.able() };
+        let requested = if gives_up { Agreed::Nothing } else { self.cfg.able() };
         // RFC 9768 section 3.1.4.1: the answer to an earlier SYN may still arrive, and agree to the options that this
         // SYN requested.
         if self.ecn.asked != Agreed::Accurate {
-            self.ecn.asked = asked;
+            self.ecn.asked = requested;
         }
-        let mut flags = handshake::syn_flags(asked);
-        if !first {
+        let mut flags = handshake::syn_flags(requested);
+        if !is_first {
             flags = flags.with(Flags::RETRANSMISSION);
         }
         self.timers.stop_timing();
-        if first && !self.cfg.timestamps {
+        if is_first && !self.cfg.timestamps {
             self.timers.time(FIRST, now);
         }
         self.seq.nxt = FIRST;
@@ -217,7 +217,7 @@ impl ControlBlock {
             payload: 0,
             ack: 0,
             flags,
-            ecn: self.cfg.codepoint_if(asked.is_ecn() && self.cfg.ect_on_handshake),
+            ecn: self.cfg.codepoint_if(requested.is_ecn() && self.cfg.ect_on_handshake),
             bytes: self.cfg.wire(0, 0, self.cfg.timestamps),
             sack: SackBlocks::new(),
             timestamps: self.cfg.timestamps.then_some((now, Time::ZERO)),
@@ -318,10 +318,10 @@ impl ControlBlock {
     /// Write the segment `p`.
     #[inline(always)]
     pub fn emit(&mut self, p: Piece, now: Time) -> Segment {
-        let again = p.seq < self.seq.max_sent;
+        let is_repeat = p.seq < self.seq.max_sent;
         let end = p.end();
         let mut flags = Flags::ACK.with(self.ecn.ace);
-        if again {
+        if is_repeat {
             flags = flags.with(Flags::RETRANSMISSION);
             self.report.retransmitted_packets += 1;
             self.seq.resent = self.seq.resent.max(end);
@@ -332,14 +332,14 @@ impl ControlBlock {
             }
         }
         if self.ecn.cwr_pending
-            && (self.cfg.cwr_on_retransmissions || (!again && (self.ecn.agreed || self.cfg.cwr_without_ecn)))
+            && (self.cfg.cwr_on_retransmissions || (!is_repeat && (self.ecn.agreed || self.cfg.cwr_without_ecn)))
         {
             self.ecn.cwr_pending = false;
             flags = flags.with(Flags::CWR);
         }
         // RFC 3168 section 6.1.5: ECT is for data, and a FIN without data is an ACK.
         let carries = p.len > 0 || self.ecn.on_acks;
-        let capable = self.ecn.agreed && (!again || self.ecn.capable_again) && carries;
+        let capable = self.ecn.agreed && (!is_repeat || self.ecn.capable_again) && carries;
         // RFC 6298 rule 5.1: start the timer if it is off.
         if self.timers.deadline == Time::NEVER || self.seq.una == self.seq.max_sent {
             self.restart_timer(now);
@@ -347,11 +347,11 @@ impl ControlBlock {
                 self.begin_sending(now);
             }
         }
-        if !again && self.timers.timed_end == NONE && !self.cfg.timestamps {
+        if !is_repeat && self.timers.timed_end == NONE && !self.cfg.timestamps {
             self.timers.time(end, now);
         }
         if self.more {
-            self.note_emitted(&p, again, now);
+            self.note_emitted(&p, is_repeat, now);
         }
         if p.seq == self.seq.nxt {
             self.seq.nxt = end;
@@ -361,7 +361,7 @@ impl ControlBlock {
         self.report.sent_packets += 1;
         if p.fin {
             flags = flags.with(Flags::FIN);
-            self.count_fin(p.len, again);
+            self.count_fin(p.len, is_repeat);
         }
         self.report.sent_payload_bytes += u64::from(p.len);
         Segment {

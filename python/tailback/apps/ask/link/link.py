@@ -32,6 +32,10 @@ SENDERS = ("cubic", "bbr")
 CALL_BPS = 80_000
 #: The longest time of a packet on the line; on a slower line the results mean little.
 LONGEST_PACKET_S = 1.0
+TOO_FAST = (
+    "give at most 10Tbps; outside a rack, the hosts' links are ten times as fast as this link, "
+    "and no link may exceed 100Tbps"
+)
 LEAST_RTT_S, MOST_RTT_S = 10e-6, 60.0
 MOST_FLOWS = 100_000
 #: The default number of long transfers.
@@ -157,11 +161,10 @@ def link(
         least_bps = 8 * packet_bytes / LONGEST_PACKET_S
         raise LinkError(
             f"rate = {rate}: a packet of {packet_bytes} B takes {8 * packet_bytes / max(rate_bps, 1e-9):.3g} s; "
-            f"give at "
-            f"least {least_bps / 1000:g}kbps, or a smaller packet"
+            f"give at least {least_bps / 1000:g}kbps, or a smaller packet"
         )
     if rate_bps > 10e12:
-        raise LinkError(f"rate = {rate}: give at most 10Tbps; the hosts' own lines are ten times as fast")
+        raise LinkError(f"rate = {rate}: {TOO_FAST}")
     if load is not None and fabric is None:
         raise LinkError(f"load = {load:g}: it is a share of a fabric's hosts' links; add fabric, such as leaf-spine")
     made_of = None if fabric is None else fabrics.fabric(fabric, load, _only(rtt))

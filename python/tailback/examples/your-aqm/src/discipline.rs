@@ -22,7 +22,7 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "Your aqm",
     summary: "Measure: the backlog. Function: a fixed probability above a threshold. Action: drop (early); with ecn, \
-              mark capable packets instead.",
+              mark ECN-capable packets instead.",
     source: "the paper or RFC, with its section",
     params: PARAMS,
     probes: &[],

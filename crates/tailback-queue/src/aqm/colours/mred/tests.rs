@@ -34,7 +34,7 @@ fn packet(id: u64, colour: usize) -> TestPacket {
 /// Held averages, one for each accounting: who goes by what.
 #[test]
 fn each_precedence_goes_by_its_own_average_or_by_the_one_of_all() {
-    let held = "[12 packets, 30 packets, 60 packets]";
+    let held_averages = "[12 packets, 30 packets, 60 packets]";
     // Shares with independent signals; a forced drop counts as 1.
     for (accounting, expected) in [
         ("rio-c", [0.0, 0.05 / 3.0, 1.0]),
@@ -44,7 +44,7 @@ fn each_precedence_goes_by_its_own_average_or_by_the_one_of_all() {
         let mut b = bench(&[
             ("accounting", accounting),
             ("weight", "0"),
-            ("initial_average", held),
+            ("initial_average", held_averages),
             ("spacing", "geometric"),
         ]);
         for id in 0..300_000 {
@@ -145,13 +145,13 @@ fn spacing() {
 #[test]
 fn the_idle_time_of_ns2() {
     for (ns2, steps) in [("false", 1), ("true", 11)] {
-        let with = [
+        let settings = [
             ("accounting", "wred"),
             ("weight", "0.1"),
             ("initial_average", "5 packets"),
             ("ns2_idle", ns2),
         ];
-        let mut b = bench(&with);
+        let mut b = bench(&settings);
         b.arrive(packet(0, 1));
         b.arrive(packet(1, 2));
         let before = b.probe("average", 0);

@@ -146,23 +146,23 @@ impl Config {
         let [increase, decrease] = [INCREASE, DECREASE].map(|key| each_colour(&s.get(&key)));
         let use_middle = each_colour(&s.get(&USE_MIDDLE));
         let gentle = each_colour(&s.get(&GENTLE_OF));
-        let limits = std::array::from_fn(|c| Limits {
-            low: thresholds.min[c],
-            middle: (mode == Steers::Adaptive && use_middle[c]).then_some(thresholds.middle[c]),
-            high: thresholds.max[c],
-            increase: increase[c],
-            decrease: decrease[c],
-            initial: initial[c],
-            fixed: fixed[c],
+        let limits = std::array::from_fn(|colour| Limits {
+            low: thresholds.min[colour],
+            middle: (mode == Steers::Adaptive && use_middle[colour]).then_some(thresholds.middle[colour]),
+            high: thresholds.max[colour],
+            increase: increase[colour],
+            decrease: decrease[colour],
+            initial: initial[colour],
+            fixed: fixed[colour],
         });
-        let ramps = std::array::from_fn(|c| Ramp {
-            min_threshold: thresholds.min[c],
-            max_threshold: thresholds.max[c],
+        let ramps = std::array::from_fn(|colour| Ramp {
+            min_threshold: thresholds.min[colour],
+            max_threshold: thresholds.max[colour],
             max_probability: match mode {
-                Steers::Redn | Steers::Stepped => fixed[c],
-                Steers::SelfConfiguring | Steers::Adaptive => initial[c],
+                Steers::Redn | Steers::Stepped => fixed[colour],
+                Steers::SelfConfiguring | Steers::Adaptive => initial[colour],
             },
-            gentle: gentle[c],
+            gentle: gentle[colour],
             shape: match mode {
                 Steers::Stepped => RampShape::Regions,
                 Steers::Redn | Steers::SelfConfiguring | Steers::Adaptive => RampShape::Line,
@@ -211,11 +211,11 @@ fn ecn_of_colours(s: &Settings) -> [bool; COLOURS] {
 /// second phase the base probability is larger.
 fn rules(s: &Settings, ramps: &[Ramp; COLOURS]) -> Result<[SignalRules; COLOURS], Refusal> {
     let (ecn, spacings) = (ecn_of_colours(s), each_colour(&s.get(&SPACINGS)));
-    let rules = |c: usize| {
-        let (spread, wait) = spacings[c].rules();
+    let rules = |colour: usize| {
+        let (spread, wait) = spacings[colour].rules();
         Ok(SignalRules {
-            ecn: ecn[c],
-            mark_cap: ramps[c].max_probability,
+            ecn: ecn[colour],
+            mark_cap: ramps[colour].max_probability,
             mark_above_max: false,
             bytes: false,
             mean_packet: s.get(&MEAN_PACKET),
@@ -263,18 +263,18 @@ impl Thresholds {
             Steers::Stepped => top(s, mode).map(|p| 0.5 * p),
             Steers::Redn | Steers::SelfConfiguring | Steers::Adaptive => top(s, mode),
         };
-        let line = LineRate {
+        let line_rate = LineRate {
             rate: u128::from(context.rate.0),
             bits: 8 * u128::from(mean_packet),
         };
-        let most = match limit {
+        let half_limit = match limit {
             Size::Packets(n) | Size::Bytes(n) => 0.5 * n as f64,
             Size::Unlimited => f64::INFINITY,
         };
         let largest = signalled.iter().fold(0.0, |a: f64, p| a.max(*p));
-        let by_signals = line.signalled(s.get(&LONGEST_RTT).0, largest).max(20) as f64;
-        let max = levels(&MAX_THRESHOLD)?.unwrap_or([(by_signals * unit).min(most); COLOURS]);
-        let sent = line.sent(s.get(&MIDDLE_DELAY).0).max(10) as f64 * unit;
+        let by_signals = line_rate.signalled(s.get(&LONGEST_RTT).0, largest).max(20) as f64;
+        let max = levels(&MAX_THRESHOLD)?.unwrap_or([(by_signals * unit).min(half_limit); COLOURS]);
+        let sent = line_rate.sent(s.get(&MIDDLE_DELAY).0).max(10) as f64 * unit;
         let middle = levels(&MIDDLE_THRESHOLD)?.unwrap_or(max.map(|max| sent.min(0.5 * max)));
         let whole = |level: f64| (level / unit).floor() * unit;
         let min = levels(&MIN_THRESHOLD)?.unwrap_or(middle.map(|middle| whole(0.5 * middle)));
@@ -295,12 +295,15 @@ impl Thresholds {
             .filter(|(name, _)| mode == Steers::Adaptive || *name != "middle_threshold");
         let used: Vec<_> = used.collect();
         for pair in used.windows(2) {
-            let ((below, a), (above, b)) = (pair[0], pair[1]);
-            if let Some(c) = (0..COLOURS).find(|&c| a[c] > b[c]) {
+            let ((lower, low_levels), (upper, high_levels)) = (pair[0], pair[1]);
+            if let Some(colour) = (0..COLOURS).find(|&colour| low_levels[colour] > high_levels[colour]) {
                 return Err(Refusal::new(
-                    format!("{below} ({}) is above {above} ({})", a[c], b[c]),
                     format!(
-                        "give {above} of at least {below}; if both are left out, they are computed from the line's \
+                        "{lower} ({}) is above {upper} ({})",
+                        low_levels[colour], high_levels[colour]
+                    ),
+                    format!(
+                        "give {upper} of at least {lower}; if both are left out, they are computed from the line's \
                          rate"
                     ),
                 ));

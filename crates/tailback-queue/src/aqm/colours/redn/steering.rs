@@ -108,15 +108,15 @@ impl Steering {
     /// Update the state with the new average. Returns whether a probability changed, or whether another one is in use.
     #[inline]
     pub fn arrival(&mut self, average: f64) -> bool {
-        let l = &self.limits;
-        let zone = if average < l.low {
+        let limits = &self.limits;
+        let zone = if average < limits.low {
             Zone::Low
-        } else if average >= l.high {
+        } else if average >= limits.high {
             Zone::High
         } else {
             Zone::In
         };
-        let crossed = l
+        let crossed = limits
             .middle
             .is_some_and(|m| zone == Zone::In && (average >= m) != self.above_middle);
         if zone == self.zone && !crossed {
@@ -126,7 +126,7 @@ impl Steering {
     }
 
     fn enter(&mut self, zone: Zone, crossed: bool) -> bool {
-        let before = (self.dynamic, self.source);
+        let state_before = (self.dynamic, self.source);
         match zone {
             Zone::Low if self.zone != Zone::Low => {
                 self.cut();
@@ -161,7 +161,7 @@ impl Steering {
         self.zone = zone;
         // Crossings are rare, so this check has no measurable cost and is made in every run.
         self.check();
-        before != (self.dynamic, self.source)
+        state_before != (self.dynamic, self.source)
     }
 
     /// Adapt the static probability, if there is a middle threshold. This is called once a second with the present
@@ -173,14 +173,14 @@ impl Steering {
         let Some(middle) = self.limits.middle else {
             return false;
         };
-        let (before, first) = (self.fixed, self.limits.fixed);
+        let (fixed_before, first) = (self.fixed, self.limits.fixed);
         if average >= 0.5 * (middle + self.limits.high) {
             self.fixed = (self.fixed * STATIC_STEP).min(STATIC_RANGE * first);
         } else if average < middle {
             self.fixed = (self.fixed / STATIC_STEP).max(first);
         }
         self.fixed = self.fixed.max(STATIC_LEAD * self.dynamic).min(MOST);
-        self.fixed != before
+        self.fixed != fixed_before
     }
 
     fn set(&mut self, to: f64) {
@@ -207,19 +207,24 @@ impl Steering {
     /// `increase` and `decrease`; and while the upper threshold has not been reached, the dynamic one is below
     /// `increase` times the static one.
     pub fn check(&self) {
-        let l = &self.limits;
+        let limits = &self.limits;
         let acts = self.effective();
         assert!(acts == self.dynamic || acts == self.fixed, "{self:?}");
         if !self.bounded && self.dynamic > 0.0 {
             let (raised, cut) = (f64::from(self.raised), f64::from(self.cut));
-            let power = raised * libm::log(l.increase) - cut * libm::log(l.decrease);
+            let power = raised * libm::log(limits.increase) - cut * libm::log(limits.decrease);
             let off = libm::log(self.dynamic / self.from) - power;
             // Each step may add a rounding error.
             assert!(off.abs() < 1e-12 * (10.0 + raised + cut), "{self:?}");
         }
-        let tame = !self.was_high && !self.bounded && l.increase > 1.0;
-        if l.middle.is_some() && tame && 0.0 < l.fixed && l.initial <= l.fixed && self.fixed == l.fixed {
-            assert!(self.dynamic < l.increase * l.fixed, "{self:?}");
+        let tame = !self.was_high && !self.bounded && limits.increase > 1.0;
+        if limits.middle.is_some()
+            && tame
+            && 0.0 < limits.fixed
+            && limits.initial <= limits.fixed
+            && self.fixed == limits.fixed
+        {
+            assert!(self.dynamic < limits.increase * limits.fixed, "{self:?}");
         }
     }
 }
@@ -246,11 +251,11 @@ mod tests {
 
     /// The dynamic and the effective probability after each of these averages.
     fn through(s: &mut Steering, averages: &[f64]) -> Vec<(f64, f64)> {
-        let after = |a: &f64| {
+        let factor_after = |a: &f64| {
             s.arrival(*a);
             (s.dynamic(), s.effective())
         };
-        averages.iter().map(after).collect()
+        averages.iter().map(factor_after).collect()
     }
 
     #[test]
@@ -338,17 +343,17 @@ mod tests {
     #[test]
     fn above_the_static_probability_only_the_self_configuring_rule_is_left() {
         let more = Limits { initial: 0.4, ..LIMITS };
-        let (mut with, mut without) = (Steering::new(more), Steering::new(Limits { middle: None, ..more }));
+        let (mut with_middle, mut without) = (Steering::new(more), Steering::new(Limits { middle: None, ..more }));
         let mut stream = Stream::new(3, "walk");
-        let mut a = 300.0;
+        let mut average = 300.0;
         for _ in 0..20_000 {
-            a = (a + 800.0 * (stream.uniform() - 0.5)).clamp(0.0, 6000.0);
-            with.arrival(a);
-            without.arrival(a);
+            average = (average + 800.0 * (stream.uniform() - 0.5)).clamp(0.0, 6000.0);
+            with_middle.arrival(average);
+            without.arrival(average);
             if without.dynamic() < 0.1 {
                 break;
             }
-            assert_eq!(with.effective(), without.effective());
+            assert_eq!(with_middle.effective(), without.effective());
         }
     }
 
@@ -358,13 +363,13 @@ mod tests {
         for seed in 0..20 {
             let (mut s, mut stream) = (Steering::new(LIMITS), Stream::new(seed, "walk"));
             let top = if seed % 2 == 0 { 2519.0 } else { 6000.0 };
-            let mut a: f64 = 0.0;
+            let mut average: f64 = 0.0;
             for _ in 0..50_000 {
-                a = match stream.chance(0.001) {
-                    true => a * 0.05,
-                    false => (a + 300.0 * (stream.uniform() - 0.495)).clamp(0.0, top),
+                average = match stream.chance(0.001) {
+                    true => average * 0.05,
+                    false => (average + 300.0 * (stream.uniform() - 0.495)).clamp(0.0, top),
                 };
-                s.arrival(a);
+                s.arrival(average);
                 s.check();
                 assert!(seed % 2 == 1 || s.effective() < 0.2);
                 assert!((LEAST..=MOST).contains(&s.dynamic()));
@@ -397,13 +402,13 @@ mod tests {
     #[test]
     fn an_idle_time_can_carry_an_average_through_all_thresholds() {
         use tailback_base::{BitRate, Time};
-        let line = |s: u64| crate::contract::line::Line::idle(Time(s * 1_000_000_000), BitRate(201_600_000));
+        let line_at = |s: u64| crate::contract::line::Line::idle(Time(s * 1_000_000_000), BitRate(201_600_000));
         let mut average = Average::new(3000.0, 0.002, 1000);
         let mut s = Steering::new(LIMITS);
         s.arrival(average.value());
         assert_eq!(s.dynamic(), 0.2);
-        average.idle(line(1).now);
-        s.arrival(average.arrival(0.0, &line(2)));
+        average.idle(line_at(1).now);
+        s.arrival(average.arrival(0.0, &line_at(2)));
         assert!((s.dynamic() - 0.2 / 3.0).abs() < 1e-15);
     }
 }

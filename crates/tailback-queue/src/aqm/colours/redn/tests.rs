@@ -101,20 +101,20 @@ fn one_colour_is_red_packet_for_packet() {
             .iter()
             .chain(&single)
             .fold(Settings::defaults(&red::MODEL), |s, (name, text)| s.with(name, text));
-        let mut alone = Bench::new(Fifo::from_settings(&s, Red::configured(&s, place(RATE.0)).unwrap()));
-        alone.rate = RATE;
-        let averages = history(&mut alone, GREEN, 0);
-        let why = [DropReason::Early, DropReason::Forced, DropReason::Overflow].map(|r| alone.log.drops(r).len());
+        let mut lone_red = Bench::new(Fifo::from_settings(&s, Red::configured(&s, place(RATE.0)).unwrap()));
+        lone_red.rate = RATE;
+        let averages = history(&mut lone_red, GREEN, 0);
+        let why = [DropReason::Early, DropReason::Forced, DropReason::Overflow].map(|r| lone_red.log.drops(r).len());
         assert!(why.iter().all(|n| *n > 100), "{why:?}");
-        assert!(ecn == "false" || alone.log.marks(MarkReason::Early).len() > 500);
+        assert!(ecn == "false" || lone_red.log.marks(MarkReason::Early).len() > 500);
         for (index, dscp) in [(0, GREEN), (1, YELLOW), (2, RED)] {
             let mut b = bench(&common);
             assert!(averages == history(&mut b, dscp, index), "averages of colour {index}");
             let of = |b: &crate::contract::testing::Log<TestPacket>| -> Vec<_> {
                 b.dropped.iter().map(|(p, place, why)| (p.id, *place, *why)).collect()
             };
-            assert!(of(&alone.log) == of(&b.log), "drops of colour {index}");
-            assert!(alone.log.marks(MarkReason::Early) == b.log.marks(MarkReason::Early));
+            assert!(of(&lone_red.log) == of(&b.log), "drops of colour {index}");
+            assert!(lone_red.log.marks(MarkReason::Early) == b.log.marks(MarkReason::Early));
         }
     }
 }
@@ -289,7 +289,7 @@ fn marks_end_at_the_upper_threshold() {
 /// The backlog has drained below K, the average has not: nothing is signalled. The other modes signal.
 #[test]
 fn the_gate_is_the_backlog_of_the_population() {
-    let held = |mode: &'static str| {
+    let held_settings = |mode: &'static str| {
         vec![
             ("mode", mode),
             ("weight", "0"),
@@ -305,16 +305,16 @@ fn the_gate_is_the_backlog_of_the_population() {
         }
         b.log.drops(DropReason::Forced).len()
     };
-    let mut b = bench(&held("adaptive_redn"));
+    let mut b = bench(&held_settings("adaptive_redn"));
     assert_eq!(
         offered(&mut b, 0, [GREEN, YELLOW]),
         185,
         "ten of both wait, and then five more of green"
     );
     assert_eq!([0, 1].map(|c| b.probe("backlog", c)), [10.0, 5.0]);
-    let mut b = bench(&held("self_redn"));
+    let mut b = bench(&held_settings("self_redn"));
     assert_eq!(offered(&mut b, 0, [GREEN, YELLOW]), 200);
-    let mut open = held("adaptive_redn");
+    let mut open = held_settings("adaptive_redn");
     open.push(("queue_threshold", "0 packets"));
     assert_eq!(offered(&mut bench(&open), 0, [GREEN, YELLOW]), 200);
 }
@@ -324,7 +324,7 @@ fn the_gate_is_the_backlog_of_the_population() {
 fn stepped_red() {
     let b = bench(&[P1, &[("mode", "stepped_red")]].concat());
     let ramp = b.queue.admission.classes[1].ramp;
-    for (a, p) in [
+    for (average, p) in [
         (189.0, 0.0),
         (966.0, 0.05),
         (1354.5, 0.075),
@@ -333,14 +333,18 @@ fn stepped_red() {
         (2520.0, 0.2),
         (3780.0, 0.6),
     ] {
-        assert!((ramp.base(a) - p).abs() < 1e-12, "{a}: {}", ramp.base(a));
+        assert!(
+            (ramp.base(average) - p).abs() < 1e-12,
+            "{average}: {}",
+            ramp.base(average)
+        );
     }
 }
 
 #[test]
 fn without_thresholds_they_follow_the_guidelines() {
-    let of = |rate, with: &[(&str, &str)]| {
-        let c = Config::from_settings(&settings(with), &place(rate)).unwrap();
+    let thresholds_of = |rate, overrides: &[(&str, &str)]| {
+        let c = Config::from_settings(&settings(overrides), &place(rate)).unwrap();
         (
             c.ramps[0].max_threshold,
             c.limits[1].middle,
@@ -349,23 +353,35 @@ fn without_thresholds_they_follow_the_guidelines() {
         )
     };
     let adaptive = ("mode", "adaptive_redn");
-    assert_eq!(of(201_600_000, &[adaptive]), (2520.0, Some(378.0), 189.0, 189.0));
-    assert_eq!(of(273_600_000, &[adaptive]), (3420.0, Some(513.0), 256.0, 256.0));
-    assert_eq!(of(403_200_000, &[adaptive]), (5040.0, Some(756.0), 378.0, 378.0));
-    assert_eq!(of(201_600_000, &[("mode", "stepped_red")]), (2520.0, None, 189.0, 0.0));
-    // In bytes, of mean packets; a short buffer and a slow line have bounds.
-    assert_eq!(of(201_600_000, &[adaptive, ("buffer", "9MB")]).2, 189_000.0);
     assert_eq!(
-        of(201_600_000, &[adaptive, ("buffer", "100 packets")]),
+        thresholds_of(201_600_000, &[adaptive]),
+        (2520.0, Some(378.0), 189.0, 189.0)
+    );
+    assert_eq!(
+        thresholds_of(273_600_000, &[adaptive]),
+        (3420.0, Some(513.0), 256.0, 256.0)
+    );
+    assert_eq!(
+        thresholds_of(403_200_000, &[adaptive]),
+        (5040.0, Some(756.0), 378.0, 378.0)
+    );
+    assert_eq!(
+        thresholds_of(201_600_000, &[("mode", "stepped_red")]),
+        (2520.0, None, 189.0, 0.0)
+    );
+    // In bytes, of mean packets; a short buffer and a slow line have bounds.
+    assert_eq!(thresholds_of(201_600_000, &[adaptive, ("buffer", "9MB")]).2, 189_000.0);
+    assert_eq!(
+        thresholds_of(201_600_000, &[adaptive, ("buffer", "100 packets")]),
         (50.0, Some(25.0), 12.0, 12.0)
     );
-    assert_eq!(of(1_000_000, &[adaptive]), (20.0, Some(10.0), 5.0, 5.0));
+    assert_eq!(thresholds_of(1_000_000, &[adaptive]), (20.0, Some(10.0), 5.0, 5.0));
 }
 
 #[test]
 fn any_parameter_may_differ_by_colour() {
     let c = |with: &[(&str, &str)]| Config::from_settings(&settings(with), &place(RATE.0)).unwrap();
-    let own = c(&[
+    let config = c(&[
         ("mode", "adaptive_redn"),
         ("max_threshold", "[40 packets, 30 packets, 20 packets]"),
         ("max_probability", "[0.02, 0.05, 0.1]"),
@@ -375,15 +391,15 @@ fn any_parameter_may_differ_by_colour() {
         ("ecn", "[false, false, true]"),
         ("spacing", "[uniform, wait, geometric]"),
     ]);
-    assert_eq!(own.ramps.map(|r| r.max_threshold), [40.0, 30.0, 20.0]);
+    assert_eq!(config.ramps.map(|r| r.max_threshold), [40.0, 30.0, 20.0]);
     assert_eq!(
-        own.limits.map(|l| (l.fixed, l.initial, l.increase)),
+        config.limits.map(|l| (l.fixed, l.initial, l.increase)),
         [(0.02, 0.02, 2.0), (0.05, 0.05, 3.0), (0.1, 0.1, 4.0)]
     );
-    assert!(own.limits.iter().all(|l| l.middle.is_some()));
-    assert_eq!(own.ramps.map(|r| r.gentle), [true, false, false]);
+    assert!(config.limits.iter().all(|l| l.middle.is_some()));
+    assert_eq!(config.ramps.map(|r| r.gentle), [true, false, false]);
     assert_eq!(
-        own.rules.clone().map(|r| (r.ecn, r.spread, r.wait)),
+        config.rules.clone().map(|r| (r.ecn, r.spread, r.wait)),
         [(false, true, false), (false, true, true), (true, false, false)]
     );
     assert!(
@@ -428,12 +444,12 @@ fn an_arrival_can_move_all_averages() {
 /// Every change is told, with the colour; nothing else is.
 #[test]
 fn changes_are_told() {
-    let with = [
+    let settings = [
         P1,
         &[("mode", "adaptive_redn"), ("weight", "1"), ("buffer", "unlimited")],
     ]
     .concat();
-    let mut b = bench(&with);
+    let mut b = bench(&settings);
     for id in 0..400 {
         b.arrive(packet(id, YELLOW));
     }
@@ -441,9 +457,9 @@ fn changes_are_told() {
     b.drain();
     b.arrive(packet(400, YELLOW));
     let third = 0.1 / 3.0;
-    let told: Vec<(u16, u32, f64)> = b.log.notes.iter().map(|n| (n.0.0, n.1, n.2)).collect();
+    let notes: Vec<(u16, u32, f64)> = b.log.notes.iter().map(|n| (n.0.0, n.1, n.2)).collect();
     let of = |k| [(3, k, third), (4, k, 0.1), (5, k, third), (6, k, 0.0)];
-    assert_eq!(told, [of(1), of(2)].concat());
+    assert_eq!(notes, [of(1), of(2)].concat());
     assert_eq!((b.probe("dynamic", 1), b.probe("effective", 0)), (third, 0.1));
 }
 
@@ -472,7 +488,7 @@ fn the_static_probability_is_adapted_each_second() {
 #[test]
 fn pre_filters_stand_before_it() {
     use crate::registry;
-    let with = |before| {
+    let settings_with = |before| {
         settings(&[
             ("before", before),
             ("min_threshold", "5 packets"),
@@ -481,7 +497,7 @@ fn pre_filters_stand_before_it() {
         ])
         .with("buffer", "400 packets")
     };
-    let mut b = Bench::new(registry::build(&with("[choke]"), place(RATE.0)).unwrap());
+    let mut b = Bench::new(registry::build(&settings_with("[choke]"), place(RATE.0)).unwrap());
     for id in 0..3000 {
         b.arrive(packet(id, [GREEN, YELLOW, RED][id as usize % 3]));
         if id % 2 == 0 {
@@ -504,8 +520,8 @@ fn pre_filters_stand_before_it() {
                 "source"
             ]
     );
-    assert!(registry::build::<TestPacket>(&with("[red-pd]"), place(RATE.0)).is_ok());
-    let e = registry::build::<TestPacket>(&with("[red-pd, codel]"), place(RATE.0))
+    assert!(registry::build::<TestPacket>(&settings_with("[red-pd]"), place(RATE.0)).is_ok());
+    let e = registry::build::<TestPacket>(&settings_with("[red-pd, codel]"), place(RATE.0))
         .err()
         .unwrap();
     assert!(
@@ -523,7 +539,7 @@ fn pre_filters_stand_before_it() {
         }
         (b.log.dropped.len(), b.probe("average", 2))
     };
-    let mut detected = with("none");
+    let mut detected = settings_with("none");
     let detector = Settings::defaults(&crate::aqm::red::sred::MODEL).with("form", "detector");
     let inner = tailback_base::Value::Model(Box::new(detector));
     detected.set_models("before", tailback_base::Value::List(vec![inner]));

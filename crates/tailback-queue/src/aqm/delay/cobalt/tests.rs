@@ -43,15 +43,15 @@ fn actions(b: &CobaltBench) -> usize {
 
 /// Milliseconds from now at which actions of the control law come, one dequeue a step.
 fn offsets(b: &mut CobaltBench, step: Duration, want: usize) -> Vec<f64> {
-    let (start, mut seen) = (b.now, vec![]);
-    while seen.len() < want {
+    let (start, mut times_ms) = (b.now, vec![]);
+    while times_ms.len() < want {
         let before = actions(b);
         assert!(b.serve().is_some(), "the backlog was not ample");
         let more = actions(b) - before;
-        seen.extend(std::iter::repeat_n((b.now - start).seconds() * 1e3, more));
+        times_ms.extend(std::iter::repeat_n((b.now - start).seconds() * 1e3, more));
         b.pass(step);
     }
-    seen
+    times_ms
 }
 
 /// CoDel repeats its first step; COBALT, whose count is at 1 already, does not.
@@ -61,13 +61,16 @@ fn actions_follow_the_control_law_from_a_fresh_state() {
         let mut b = bench(&[("buffer", "unlimited"), ("ecn", ecn)]);
         fill(&mut b, 5000, true);
         b.pass(ms(5) + Duration(1)); // the first packet above target is taken here
-        let at = offsets(&mut b, step, 6);
-        assert!((at[0] - 100.0).abs() < 1e-6, "an interval after the first: {at:?}");
-        for (seen, law) in at.iter().zip([0.0, 70.71, 128.45, 178.45, 223.17, 263.99]) {
-            let late = seen - at[0] - law;
+        let times_ms = offsets(&mut b, step, 6);
+        assert!(
+            (times_ms[0] - 100.0).abs() < 1e-6,
+            "an interval after the first: {times_ms:?}"
+        );
+        for (time_ms, law) in times_ms.iter().zip([0.0, 70.71, 128.45, 178.45, 223.17, 263.99]) {
+            let deviation_ms = time_ms - times_ms[0] - law;
             assert!(
-                (-0.01..=step.seconds() * 1e3 + 0.01).contains(&late),
-                "{seen} for {law}"
+                (-0.01..=step.seconds() * 1e3 + 0.01).contains(&deviation_ms),
+                "{time_ms} for {law}"
             );
         }
         assert_eq!(b.log.dropped.is_empty(), ecn == "true");
@@ -183,33 +186,38 @@ fn blue_drops_capable_packets_too() {
 /// ns-3's second way to learn: 500 ms held for 600 dequeues, one a millisecond, are 100 rises; 400 ms are none.
 #[test]
 fn a_long_sojourn_teaches_blue_where_asked() {
-    for (held, rises) in [(500, 100.0), (400, 0.0)] {
+    for (held_packets, rises) in [(500, 100.0), (400, 0.0)] {
         // Marks, so that of each millisecond's packets one is taken.
-        let with = [
+        let settings = [
             ("blue_threshold", "400ms"),
             ("mtu", "0B"),
             ("ecn", "true"),
             ("buffer", "unlimited"),
         ];
-        let mut b = bench(&with);
-        let mut sent = 0;
-        for _ in 0..held + 600 {
+        let mut b = bench(&settings);
+        let mut sent_packets = 0;
+        for _ in 0..held_packets + 600 {
             // A thousand a millisecond, since BLUE drops some of them.
             for _ in 0..20 {
                 b.arrive(TestPacket::new(0, 0, 1000).capable());
             }
-            if b.now >= Time(held * 1_000_000) {
+            if b.now >= Time(held_packets * 1_000_000) {
                 b.serve();
-                sent += 1;
+                sent_packets += 1;
                 // The rest of those that came together goes, so that the next has waited as long.
-                while b.queue.ring.get(0).is_some_and(|p| b.now.since(p.stamp) >= ms(held)) {
+                while b
+                    .queue
+                    .ring
+                    .get(0)
+                    .is_some_and(|p| b.now.since(p.stamp) >= ms(held_packets))
+                {
                     b.queue.ring.remove(0);
                 }
             }
             b.pass(ms(1));
         }
-        assert_eq!(sent, 600);
-        assert_eq!(b.probe("probability", 0), rises / 256.0, "held at {held} ms");
+        assert_eq!(sent_packets, 600);
+        assert_eq!(b.probe("probability", 0), rises / 256.0, "held at {held_packets} ms");
     }
 }
 

@@ -25,16 +25,16 @@ fn fill(b: &mut Bench<Fifo<TestPacket, Codel>>, first: u64, n: u64, capable: boo
 /// Dequeue once a step; the offsets (ms, from the start) at which actions happened, until there are `want`.
 fn actions(b: &mut Bench<Fifo<TestPacket, Codel>>, step: Duration, want: usize) -> Vec<f64> {
     let start = b.now;
-    let mut seen = vec![];
-    while seen.len() < want {
+    let mut times_ms = vec![];
+    while times_ms.len() < want {
         let before = b.log.dropped.len() + b.log.marked.len();
         assert!(b.serve().is_some(), "the backlog was not ample");
         for _ in before..b.log.dropped.len() + b.log.marked.len() {
-            seen.push((b.now - start).seconds() * 1e3);
+            times_ms.push((b.now - start).seconds() * 1e3);
         }
         b.pass(step);
     }
-    seen
+    times_ms
 }
 
 #[test]
@@ -49,17 +49,17 @@ fn actions_follow_the_control_law() {
         let mut b = bench(&[("buffer", "10000 packets"), ("ecn", ecn)]);
         fill(&mut b, 0, 5000, true);
         b.pass(Duration::from_millis(5)); // the first packet above target is served here
-        let at = actions(&mut b, step, offsets.len());
+        let times_ms = actions(&mut b, step, offsets.len());
         assert!(
-            (at[0] - 100.0).abs() < 1e-6,
+            (times_ms[0] - 100.0).abs() < 1e-6,
             "the first exactly one interval after: {}",
-            at[0]
+            times_ms[0]
         );
-        for (seen, expected) in at.iter().zip(offsets) {
-            let late = seen - at[0] - expected;
+        for (time_ms, expected) in times_ms.iter().zip(offsets) {
+            let deviation_ms = time_ms - times_ms[0] - expected;
             assert!(
-                (-0.01..=step.seconds() * 1e3 + 0.01).contains(&late),
-                "{seen} for {expected}"
+                (-0.01..=step.seconds() * 1e3 + 0.01).contains(&deviation_ms),
+                "{time_ms} for {expected}"
             );
         }
         assert_eq!(b.log.marked.is_empty(), ecn == "false");

@@ -17,7 +17,7 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "rfc",
-        doc: "RFC 9332 appendix A: its formulas for a target of 15 ms and round trips up to 100 ms",
+        doc: "the formulas of RFC 9332 appendix A, for a target of 15 ms and round trips up to 100 ms",
         values: &[
             ("update_interval", "15ms"),
             ("alpha", "0.15"),
@@ -29,7 +29,8 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "linux",
-        doc: "Linux dualpi2: its form, a step at 1 ms, chance instead of sums, no signal of p' below two packets",
+        doc: "Linux dualpi2: its form, a step at 1 ms, random signals instead of sums, and no signal of p' below two \
+              packets",
         values: &[
             ("form", "linux"),
             ("l_min", "1ms"),
@@ -85,7 +86,7 @@ params! {
     BUFFER_TIME: Option<Duration> = Key::new("buffer_time", Kind::Time { min: 1e-6, max: 1000.0 }, "none",
         "No more bytes may wait than the line sends in this time.", "RFC 9332 appendix A.1: 250 ms");
     TARGET: Duration = Key::new("target", Kind::Time { min: 1e-6, max: 100.0 }, "15ms",
-        "The delay at which the classic queue is held.", "RFC 9332 appendix A.1");
+        "The delay to which the classic queue is controlled.", "RFC 9332 appendix A.1");
     UPDATE_INTERVAL: Duration = Key::new("update_interval", Kind::Time { min: 1e-5, max: 100.0 }, "16ms",
         "Time between two updates of the probability.",
         "Linux dualpi2; RFC 9332: the target, or a third of the longest round trip if that is less");
@@ -95,7 +96,8 @@ params! {
     BETA: f64 = Key::new("beta", Kind::Real { min: 0.0, max: 1e6 }, "3.2",
         "Gain of the change of the delay, per second.", "Linux dualpi2; RFC 9332: 0.3 / rtt_max");
     COUPLING: f64 = Key::new("coupling", Kind::Real { min: 0.01, max: 1000.0 }, "2.0",
-        "The factor k: scalable senders are signalled with k times the probability whose square classic senders get.",
+        "The factor k. Scalable senders are signalled with the probability k p', and classic senders with the \
+         probability p' squared.",
         "RFC 9332 section 2.4");
     L_MIN: Duration = Key::new("l_min", Kind::Time { min: 0.0, max: 10.0 }, "800us",
         "Sojourn time from which the L queue marks by itself.", "RFC 9332 appendix A.1 (minTh)");
@@ -103,7 +105,7 @@ params! {
         "Sojourn time from which the L queue marks every packet. If it equals l_min, the ramp is a step.",
         "RFC 9332 appendix A.1 (maxTh); Linux dualpi2: 1 ms for both");
     L_FLOOR: u64 = Key::new("l_floor", Kind::Count { min: 0, max: 1_000_000 }, "1",
-        "The L queue does not mark by itself while it holds no more packets than this.",
+        "The L queue does not mark by itself while it holds at most this many packets.",
         "RFC 9332 appendix A.1 (Th_len)");
     CLASSIC_WEIGHT: f64 = Key::new("classic_weight", Kind::Real { min: 0.0, max: 1.0 }, "0.1",
         "The share of bytes that the classic queue gets while both hold packets.",
@@ -113,10 +115,11 @@ params! {
          Default: each queue gets a share of the line.",
         "RFC 9332 appendix A.1 (time-shifted FIFO)");
     SIGNALS: Signals = Key::choice("signals", "even",
-        "How signals are placed: they are spaced evenly, by a sum of the probabilities, or each is drawn by itself.",
+        "How signals are placed: they are spaced evenly, by a sum of the probabilities, or each signal is drawn \
+         independently.",
         "RFC 9332 appendix A.1 (recur); Linux dualpi2 draws");
     MIN_BACKLOG: u64 = Key::new("min_backlog", Kind::Bytes { min: 0, max: 1_000_000_000 }, "0B",
-        "Nothing is signalled while less than this waits in both queues.", "Linux dualpi2: two packets");
+        "No packet is signalled while both queues together hold fewer bytes than this.", "Linux dualpi2: two packets");
     FORM: DualForm = Key::choice("form", "rfc9332",
         "Whether the rules of the RFC or of Linux apply. With linux, the coupled mark and the step mark are \
          independent; l_floor is tested when a packet enters; min_backlog counts the packets that stay and does not \
@@ -128,13 +131,13 @@ params! {
          the buffer overflows.",
         "RFC 9332 section 4.1; Linux: drop_on_overload");
     pub PROTECTION: bool = Key::new("protection", Kind::Bool, "false",
-        "Queue protection: packets of a flow that keeps the L queue too long go to the classic queue.", "RFC 9957");
+        "Queue protection: packets of a flow that makes the L queue too long go to the classic queue.", "RFC 9957");
     CRITICAL_DELAY: Duration = Key::new("critical_delay", Kind::Time { min: 1e-6, max: 10.0 }, "1ms",
-        "With protection: below this delay of the L queue no packet is sent to the classic one.",
+        "With protection: no packet is sent to the classic queue while the delay of the L queue is below this.",
         "RFC 9957 section 4.2 (CRITICALqL)");
     CRITICAL_SCORE: Duration = Key::new("critical_score", Kind::Time { min: 1e-6, max: 10.0 }, "4ms",
-        "With protection: the score from which a flow's packets go to the classic queue at critical_delay; at twice \
-         that delay it is half of this.",
+        "With protection: the score from which a flow's packets go to the classic queue when the delay of the L queue \
+         is critical_delay. At twice that delay, half of this score is enough.",
         "RFC 9957 section 4.2 (CRITICALqLSCORE)");
     BEFORE;
 }

@@ -65,9 +65,9 @@ impl Protection {
     /// the packet goes to the classic queue.
     pub fn sends_away(&mut self, flow: u64, bytes: u32, delay: Duration, probability: f64, now: Time) -> bool {
         let i = self.bucket(flow, now);
-        let left = self.buckets[i].empties.since(now.min(self.buckets[i].empties));
+        let score_left = self.buckets[i].empties.since(now.min(self.buckets[i].empties));
         let more = Duration::from_seconds(probability * f64::from(bytes) / AGING);
-        let score = (left + more).min(LONGEST);
+        let score = (score_left + more).min(LONGEST);
         self.buckets[i] = Score {
             flow,
             empties: now + score,

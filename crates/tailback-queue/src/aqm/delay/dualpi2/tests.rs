@@ -120,12 +120,12 @@ fn a_weak_coupling_does_not_overload_the_l_queue() {
 /// The L queue's own marks: none up to 0.8 ms, all from 1.2 ms on, half at 1 ms; not for a packet that is alone.
 #[test]
 fn the_ramp_marks_what_has_waited_a_millisecond() {
-    let share = |with: &[(&str, &str)], sojourn: u64, alone: bool| {
-        let mut b = bench(with);
+    let share = |overrides: &[(&str, &str)], sojourn: u64, is_alone: bool| {
+        let mut b = bench(overrides);
         let n = 1000;
         for id in 0..n {
             b.arrive(packet(id, Ecn::Ect1));
-            if !alone {
+            if !is_alone {
                 b.arrive(packet(id, Ecn::Ect1));
             }
             b.pass(Duration::from_micros(sojourn));
@@ -161,12 +161,12 @@ fn the_base_probability_is_pi_of_the_longer_wait() {
     b.arrive(packet(1, Ecn::Ect1));
     b.pass(ms(26));
     // Updates at 16 and 32 ms: heads have waited 16 and 10 ms, then 32 and 26.
-    let first = 0.16 * (0.016 - 0.015) + 3.2 * 0.016;
+    let first_step = 0.16 * (0.016 - 0.015) + 3.2 * 0.016;
     let second = 0.16 * (0.032 - 0.015) + 3.2 * 0.016;
-    assert!((b.probe("probability", 0) - first - second).abs() < 1e-12);
-    let square = (first + second) * (first + second);
+    assert!((b.probe("probability", 0) - first_step - second).abs() < 1e-12);
+    let square = (first_step + second) * (first_step + second);
     assert!((b.probe("classic_probability", 0) - square).abs() < 1e-12);
-    assert!((b.probe("coupled_probability", 0) - 2.0 * (first + second)).abs() < 1e-12);
+    assert!((b.probe("coupled_probability", 0) - 2.0 * (first_step + second)).abs() < 1e-12);
     b.drain();
     b.pass(ms(5000));
     assert_eq!(b.probe("probability", 0), 0.0);
@@ -186,13 +186,13 @@ fn the_classic_queue_has_its_share() {
                 ..packet(id, ecn)
             });
         }
-        let mut sent = [0.0, 0.0];
+        let mut sent_bytes = [0.0, 0.0];
         for i in 0..1000 {
             let p = b.take().unwrap();
             assert!(i > 0 || p.ecn == Ecn::Ect1, "L is first");
-            sent[usize::from(p.ecn == Ecn::NotEct)] += f64::from(p.bytes);
+            sent_bytes[usize::from(p.ecn == Ecn::NotEct)] += f64::from(p.bytes);
         }
-        let seen = sent[1] / (sent[0] + sent[1]);
+        let seen = sent_bytes[1] / (sent_bytes[0] + sent_bytes[1]);
         assert!((seen - share).abs() < 0.006, "{seen} for {weight}");
         // Nobody saves up while the other is away.
         b.drain();
@@ -282,11 +282,11 @@ fn an_admission_before_it_sees_both_queues() {
 
 #[test]
 fn what_contradicts_itself_is_refused() {
-    for (with, says) in [
+    for (overrides, says) in [
         (&[("l_min", "2ms")][..], "l_min"),
         (&[("time_shift", "30ms"), ("classic_weight", "0.2")], "time_shift"),
     ] {
-        let e = Config::from_settings(&settings(with)).unwrap_err();
+        let e = Config::from_settings(&settings(overrides)).unwrap_err();
         assert!(e.problem.contains(says), "{e}");
     }
 }

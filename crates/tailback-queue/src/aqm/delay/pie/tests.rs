@@ -82,11 +82,14 @@ fn a_high_probability_rises_slowly() {
 
 #[test]
 fn a_spike_adds_only_with_the_option_and_above_a_quarter_of_a_second() {
-    for (option, d, more) in [("false", 0.3, 0.0), ("true", 0.3, 0.02), ("true", 0.25, 0.0)] {
-        let mut pie = standing(0.05, d, &[("spike", option)]);
-        pie.update(d);
-        let law = 0.125 * (d - 0.015) / 2.0;
-        assert!((pie.probability - 0.05 - law - more).abs() < 1e-12, "{option} {d}");
+    for (option, delay_s, more) in [("false", 0.3, 0.0), ("true", 0.3, 0.02), ("true", 0.25, 0.0)] {
+        let mut pie = standing(0.05, delay_s, &[("spike", option)]);
+        pie.update(delay_s);
+        let law = 0.125 * (delay_s - 0.015) / 2.0;
+        assert!(
+            (pie.probability - 0.05 - law - more).abs() < 1e-12,
+            "{option} {delay_s}"
+        );
     }
 }
 
@@ -161,9 +164,9 @@ fn derandomised_signals_keep_their_distance() {
         }
         let least = libm::ceil(0.85 / p) as i64;
         let most = libm::ceil(8.5 / p) as i64;
-        let found = (*gaps.iter().min().unwrap(), *gaps.iter().max().unwrap());
-        assert_eq!(found.0, least, "p = {p}");
-        assert!(found.1 <= most + 1, "p = {p}: {found:?}");
+        let gap_range = (*gaps.iter().min().unwrap(), *gaps.iter().max().unwrap());
+        assert_eq!(gap_range.0, least, "p = {p}");
+        assert!(gap_range.1 <= most + 1, "p = {p}: {gap_range:?}");
         // Chance alone also signals neighbours.
         let mut pie = standing(p, 0.1, &[("derandomise", "false")]);
         let hits: Vec<bool> = (0..100_000).map(|_| pie.chooses()).collect();
@@ -316,17 +319,17 @@ proptest! {
         let mut always = Pie::configured(&settings(&[("max_burst", "40ms")]), context()).unwrap();
         let mut updated = Time::ZERO;
         for (id, (gap, act)) in steps.into_iter().enumerate() {
-            let until = b.now + Duration(gap);
+            let arrival = b.now + Duration(gap);
             loop {
-                let next = updated + Duration::from_millis(15);
-                if next > until {
+                let next_update = updated + Duration::from_millis(15);
+                if next_update > arrival {
                     break;
                 }
-                b.until(next);
+                b.until(next_update);
                 always.update(b.queue.admission.sojourn);
-                updated = next;
+                updated = next_update;
             }
-            b.until(until);
+            b.until(arrival);
             prop_assert_eq!(b.queue.admission.probability, always.probability);
             prop_assert_eq!(b.queue.admission.burst, always.burst);
             match act {

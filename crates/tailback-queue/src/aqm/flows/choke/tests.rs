@@ -43,9 +43,12 @@ fn refill(b: &mut Chokes, of_0: u64, of_1: u64, average: f64) {
 /// What an arrival of flow 0 did: how many packets matched, itself among them.
 fn matched(b: &mut Chokes) -> usize {
     b.arrive(TestPacket::new(1000, 0, 500));
-    let gone = b.log.drops(DropReason::Match);
-    assert!(gone.is_empty() || gone.last() == Some(&1000), "itself goes last");
-    gone.len()
+    let matched_drops = b.log.drops(DropReason::Match);
+    assert!(
+        matched_drops.is_empty() || matched_drops.last() == Some(&1000),
+        "itself goes last"
+    );
+    matched_drops.len()
 }
 
 /// A flow that holds the fraction f of the buffer is matched with probability f, and each match removes two packets.
@@ -57,10 +60,10 @@ fn a_flow_is_matched_in_proportion_to_what_it_holds() {
         let mut matches = 0;
         for _ in 0..runs {
             refill(&mut b, of_0, of_1, 50.0);
-            let gone = matched(&mut b);
-            assert!(gone == 0 || gone == 2, "{gone}");
-            assert_eq!(b.backlog().packets, of_0 + of_1 + 1 - gone as u64);
-            matches += u32::from(gone == 2);
+            let matched_count = matched(&mut b);
+            assert!(matched_count == 0 || matched_count == 2, "{matched_count}");
+            assert_eq!(b.backlog().packets, of_0 + of_1 + 1 - matched_count as u64);
+            matches += u32::from(matched_count == 2);
         }
         let (share, f) = (f64::from(matches) / f64::from(runs), of_0 as f64 / (of_0 + of_1) as f64);
         // Four standard deviations.
@@ -112,9 +115,9 @@ fn several_draws_may_match_several() {
     let (runs, mut any, mut all) = (20_000, 0, 0);
     for _ in 0..runs {
         refill(&mut b, 30, 30, 50.0);
-        let gone = matched(&mut b);
-        any += u32::from(gone > 0);
-        all += u32::from(gone == 4);
+        let matched_count = matched(&mut b);
+        any += u32::from(matched_count > 0);
+        all += u32::from(matched_count == 4);
     }
     let share = |n: u32| f64::from(n) / f64::from(runs);
     assert!((share(any) - 0.875).abs() < 0.01, "{}", share(any));
@@ -172,12 +175,12 @@ fn a_match_is_never_marked() {
 /// Before a port of several queues it draws from all of them.
 #[test]
 fn before_several_queues_it_draws_from_all() {
-    let own = settings(&[
+    let red = settings(&[
         ("weight", "1"),
         ("min_threshold", "10 packets"),
         ("max_probability", "0"),
     ]);
-    let list = tailback_base::Value::List(vec![tailback_base::Value::Model(Box::new(own))]);
+    let list = tailback_base::Value::List(vec![tailback_base::Value::Model(Box::new(red))]);
     let mut drr = Settings::defaults(crate::registry::find("drr").unwrap());
     drr.set_models("before", list);
     let queue: Queue = crate::registry::build(&drr, context()).unwrap();
@@ -192,13 +195,13 @@ fn before_several_queues_it_draws_from_all() {
 
 #[test]
 fn what_contradicts_itself_is_refused() {
-    for (with, says) in [
+    for (overrides, says) in [
         (&[("draw", "front"), ("draws", "2")][..], "draws and draw"),
         (&[("draw", "back"), ("regions", "2")], "regions and draw"),
         (&[("draws", "3"), ("regions", "2")], "draws and regions"),
         (&[("min_threshold", "90 packets")], "above max_threshold"),
     ] {
-        let e = Choke::configured(&settings(with), context()).unwrap_err();
+        let e = Choke::configured(&settings(overrides), context()).unwrap_err();
         assert!(e.problem.contains(says) && !e.remedy.is_empty(), "{e}");
     }
 }

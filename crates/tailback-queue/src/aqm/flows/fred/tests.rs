@@ -57,13 +57,13 @@ fn a_flow_of_few_packets_loses_nothing_below_the_upper_threshold() {
 
 #[test]
 fn a_flow_that_does_not_answer_never_holds_more_than_the_lower_threshold() {
-    for (min, most) in [("10 packets", 10), ("4 packets", 4), ("2.5 packets", 3)] {
+    for (min, most_packets) in [("10 packets", 10), ("4 packets", 4), ("2.5 packets", 3)] {
         let mut b = bench(&[("min_threshold", min), ("weight", "0")]);
         for id in 0..200 {
             arrive(&mut b, id, 0);
         }
-        assert_eq!(b.backlog().packets, most);
-        assert_eq!(b.log.drops(DropReason::Percap).len() as u64, 200 - most);
+        assert_eq!(b.backlog().packets, most_packets);
+        assert_eq!(b.log.drops(DropReason::Percap).len() as u64, 200 - most_packets);
     }
 }
 

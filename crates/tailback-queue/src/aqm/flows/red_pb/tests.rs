@@ -25,24 +25,27 @@ fn a_constant_flow_at_five_times_its_share_is_boxed_within_five_epochs_and_no_ot
     for _ in 0..9 {
         race.tcp(44);
     }
-    let mut first = None;
+    let mut first_second = None;
     for second in 1..=60 {
         race.run(Time::from_seconds(f64::from(second)));
         let boxed: Vec<u64> = race.bench.queue.judge.boxed().map(|b| *b.0).collect();
-        if first.is_none() && boxed == [0] {
-            first = Some(second);
+        if first_second.is_none() && boxed == [0] {
+            first_second = Some(second);
         }
         assert!(boxed.iter().all(|flow| *flow == 0), "second {second}: {boxed:?}");
     }
-    assert!(first.is_some_and(|s| s <= 5), "{first:?}");
+    assert!(first_second.is_some_and(|s| s <= 5), "{first_second:?}");
     assert_eq!(race.bench.probe("unresponsive", 0), 1.0);
-    let sent: u64 = race.sent.iter().sum();
-    let share = race.sent[0] as f64 / sent as f64;
+    let sent_bytes: u64 = race.sent.iter().sum();
+    let share = race.sent[0] as f64 / sent_bytes as f64;
     assert!(
         share < 0.15,
         "it had half of what it asked for before it was found: {share}"
     );
-    assert!(sent as f64 > 0.97 * 60.0 * 2500.0, "and the line is busy: {sent}");
+    assert!(
+        sent_bytes as f64 > 0.97 * 60.0 * 2500.0,
+        "and the line is busy: {sent_bytes}"
+    );
 }
 
 /// Flow 0 in the box, on a line of 1 Mb/s of which the box has a twentieth.

@@ -257,16 +257,16 @@ impl Monitor {
 
     /// Flows in most of the lists, with their dropped bytes in all lists or in the present list.
     fn regular(&self) -> Vec<(u64, f64)> {
-        let mut seen: BTreeMap<u64, (usize, u64)> = BTreeMap::new();
+        let mut by_flow: BTreeMap<u64, (usize, u64)> = BTreeMap::new();
         for (i, list) in self.lists.iter().enumerate() {
             let counts = self.rules.whole_history || i + 1 == self.lists.len();
             for (flow, dropped) in list {
-                let of = seen.entry(*flow).or_default();
+                let of = by_flow.entry(*flow).or_default();
                 of.0 += 1;
                 of.1 += if counts { *dropped } else { 0 };
             }
         }
-        let often = seen.into_iter().filter(|(_, of)| of.0 >= self.rules.appearances);
+        let often = by_flow.into_iter().filter(|(_, of)| of.0 >= self.rules.appearances);
         often.map(|(flow, of)| (flow, of.1 as f64)).collect()
     }
 
@@ -301,10 +301,10 @@ impl Monitor {
 
     /// Reduce the probabilities of flows that are in none of the lists.
     fn loosen(&mut self, now: Time) {
-        let (lists, list, most) = (&self.lists, self.list, self.rules.largest_step);
+        let (lists, list, largest_step) = (&self.lists, self.list, self.rules.largest_step);
         done_if_long(8 * self.flows.len());
         self.flows.retain(|flow, f| {
-            let (wait, gone, by) = match f.unresponsive {
+            let (wait, least_kept, divisor) = match f.unresponsive {
                 false => (3, 0.005, 2.0),
                 true => (5, 0.0025, 1.5),
             };
@@ -312,9 +312,9 @@ impl Monitor {
                 return true;
             }
             let g = f.probability;
-            f.probability = (g / by).max(g - most);
+            f.probability = (g / divisor).max(g - largest_step);
             f.changed = (list, now);
-            g > gone
+            g > least_kept
         });
     }
 
@@ -369,63 +369,70 @@ mod tests {
 
     #[test]
     fn who_is_in_three_of_five_lists_is_monitored_by_his_share_of_the_drops() {
-        let mut m = Monitor::new(RULES);
+        let mut monitor = Monitor::new(RULES);
         for _ in 0..2 {
-            list(&mut m, &[(1, 3000), (2, 1000)]);
+            list(&mut monitor, &[(1, 3000), (2, 1000)]);
         }
-        assert_eq!(m.flows().count(), 0);
-        list(&mut m, &[(1, 3000), (2, 1000), (3, 1000)]);
+        assert_eq!(monitor.flows().count(), 0);
+        list(&mut monitor, &[(1, 3000), (2, 1000), (3, 1000)]);
         // The loss rate is 0.05 in this list and 0.045 when filtered, so u = 0.045. The mean loss of the two flows is
         // 2000 bytes per list.
         let u: f64 = 0.045;
-        assert!((g(&m, 1).unwrap() - 1.5 * u).abs() < 1e-12, "{:?}", g(&m, 1));
-        assert!((g(&m, 2).unwrap() - 0.5 * u).abs() < 1e-12);
-        assert_eq!(g(&m, 3), None);
+        assert!(
+            (g(&monitor, 1).unwrap() - 1.5 * u).abs() < 1e-12,
+            "{:?}",
+            g(&monitor, 1)
+        );
+        assert!((g(&monitor, 2).unwrap() - 0.5 * u).abs() < 1e-12);
+        assert_eq!(g(&monitor, 3), None);
     }
 
     #[test]
     fn no_flow_begins_above_twice_the_loss_rate_nor_above_a_half() {
-        let mut m = Monitor::new(RULES);
+        let mut monitor = Monitor::new(RULES);
         for _ in 0..3 {
-            list(&mut m, &[(1, 3700), (2, 100), (3, 100), (4, 100)]);
+            list(&mut monitor, &[(1, 3700), (2, 100), (3, 100), (4, 100)]);
         }
-        assert!((g(&m, 1).unwrap() - 0.08).abs() < 1e-12, "2 u, not 3.7 u");
-        let mut m = Monitor::new(RULES);
+        assert!((g(&monitor, 1).unwrap() - 0.08).abs() < 1e-12, "2 u, not 3.7 u");
+        let mut monitor = Monitor::new(RULES);
         for _ in 0..3 {
-            list(&mut m, &[(1, 60_000)]);
+            list(&mut monitor, &[(1, 60_000)]);
         }
-        assert_eq!(g(&m, 1), Some(0.5));
+        assert_eq!(g(&monitor, 1), Some(0.5));
     }
 
     #[test]
     fn it_doubles_at_most_and_not_before_four_lists() {
-        let mut m = Monitor::new(RULES);
-        let mut seen = vec![];
+        let mut monitor = Monitor::new(RULES);
+        let mut probabilities = vec![];
         for _ in 0..12 {
-            list(&mut m, &[(1, 1000)]);
-            seen.push(g(&m, 1));
+            list(&mut monitor, &[(1, 1000)]);
+            probabilities.push(g(&monitor, 1));
         }
         let by = |g: f64| Some(g);
-        assert_eq!(seen[1..7], [None, by(0.01), by(0.01), by(0.01), by(0.01), by(0.02)]);
-        assert_eq!(seen[10..], [by(0.03), by(0.03)], "by x once that is less");
+        assert_eq!(
+            probabilities[1..7],
+            [None, by(0.01), by(0.01), by(0.01), by(0.01), by(0.02)]
+        );
+        assert_eq!(probabilities[10..], [by(0.03), by(0.03)], "by x once that is less");
     }
 
     #[test]
     fn who_does_not_respond_is_held_back_three_times_as_hard() {
         let grow = |g: f64, lost: u32, lists: u32| {
-            let mut m = Monitor::new(MonitorRules {
+            let mut monitor = Monitor::new(MonitorRules {
                 test_response: false,
                 ..RULES
             });
             for _ in 0..3 {
-                list(&mut m, &[(1, lost)]);
+                list(&mut monitor, &[(1, lost)]);
             }
-            let f = m.flows.get_mut(&1).unwrap();
+            let f = monitor.flows.get_mut(&1).unwrap();
             (f.probability, f.unresponsive) = (g, true);
             for _ in 0..lists {
-                list(&mut m, &[(1, lost)]);
+                list(&mut monitor, &[(1, lost)]);
             }
-            m.flows[&1].probability
+            monitor.flows[&1].probability
         };
         assert!((grow(0.01, 2000, 4) - 0.03).abs() < 1e-12, "x = 0.02 is more than g");
         assert!((grow(0.05, 2000, 4) - 0.09).abs() < 1e-12, "g + 2 x");
@@ -434,32 +441,32 @@ mod tests {
 
     #[test]
     fn who_loses_no_more_is_let_go_by_halves_and_small_steps() {
-        let mut m = Monitor::new(RULES);
+        let mut monitor = Monitor::new(RULES);
         for _ in 0..3 {
-            list(&mut m, &[(1, 30_000)]);
+            list(&mut monitor, &[(1, 30_000)]);
         }
-        let mut seen = vec![];
-        while let Some(g) = g(&m, 1) {
-            if seen.last() != Some(&g) {
-                seen.push(g);
+        let mut probabilities = vec![];
+        while let Some(g) = g(&monitor, 1) {
+            if probabilities.last() != Some(&g) {
+                probabilities.push(g);
             }
-            list(&mut m, &[(2, 50)]); // below the least loss, so no new flow is monitored
+            list(&mut monitor, &[(2, 50)]); // below the least loss, so no new flow is monitored
         }
         let expected = [0.3, 0.25, 0.2, 0.15, 0.1, 0.05, 0.025, 0.0125, 0.00625, 0.003125];
-        assert_eq!(seen.len(), expected.len(), "{seen:?}");
+        assert_eq!(probabilities.len(), expected.len(), "{probabilities:?}");
         assert!(
-            seen.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12),
-            "{seen:?}"
+            probabilities.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12),
+            "{probabilities:?}"
         );
     }
 
     #[test]
     fn a_list_lasts_as_long_as_a_tcp_needs_to_lose_often() {
         let length = |lost: u32| {
-            let mut m = Monitor::new(RULES);
-            assert_eq!(m.ends(), Time::from_seconds(0.4));
-            list(&mut m, &[(1, lost)]);
-            m.ends().since(Time::from_seconds(0.4)).seconds()
+            let mut monitor = Monitor::new(RULES);
+            assert_eq!(monitor.ends(), Time::from_seconds(0.4));
+            list(&mut monitor, &[(1, lost)]);
+            monitor.ends().since(Time::from_seconds(0.4)).seconds()
         };
         // The duration is 0.6 R / sqrt(1.5 p), which is 0.196 s for p = 1 %.
         assert!((length(1000) - 0.6 * 0.04 / 0.015_f64.sqrt()).abs() < 1e-8);
@@ -492,32 +499,32 @@ mod tests {
 
     #[test]
     fn only_what_was_done_to_a_flow_is_a_sample_and_it_is_judged_before_more_is_done() {
-        let mut m = Monitor::new(RULES);
-        let mut seen = vec![];
+        let mut monitor = Monitor::new(RULES);
+        let mut states = vec![];
         // A sender that does not respond: it sends ten packets of 1000 bytes in each list, and the filter drops more
         // and more of them.
         for n in 0..30 {
             for i in 0..10 {
-                if let Some(f) = m.arrival(1, 1000)
+                if let Some(f) = monitor.arrival(1, 1000)
                     && i < n / 4
                 {
                     f.lost(1000);
                 }
             }
-            list(&mut m, &[(1, 1000)]);
-            if let Some(f) = m.flows.get(&1) {
-                seen.push((n, f.samples.len(), f.unresponsive));
+            list(&mut monitor, &[(1, 1000)]);
+            if let Some(f) = monitor.flows.get(&1) {
+                states.push((n, f.samples.len(), f.unresponsive));
             }
         }
-        let samples: Vec<_> = seen.iter().filter(|s| s.0 % 4 == 2).map(|s| s.1).collect();
+        let samples: Vec<_> = states.iter().filter(|s| s.0 % 4 == 2).map(|s| s.1).collect();
         assert_eq!(
             samples,
             [0, 1, 2, 3, 4, 5, 6],
             "one every four lists, none when it begins"
         );
-        let first = seen.iter().find(|s| s.2).map(|s| s.0);
+        let first_unresponsive = states.iter().find(|s| s.2).map(|s| s.0);
         assert_eq!(
-            first,
+            first_unresponsive,
             Some(18),
             "three samples make three pairs; at the change after them"
         );
@@ -525,39 +532,39 @@ mod tests {
 
     #[test]
     fn the_other_reading_samples_every_five_lists_and_counts_this_one() {
-        let mut m = Monitor::new(MonitorRules {
+        let mut monitor = Monitor::new(MonitorRules {
             sample_changes: false,
             whole_history: false,
             ..RULES
         });
         for _ in 0..3 {
-            list(&mut m, &[(1, 1000), (2, 3000)]);
+            list(&mut monitor, &[(1, 1000), (2, 3000)]);
         }
-        m.flows.remove(&2);
+        monitor.flows.remove(&2);
         for n in 3..20 {
-            m.arrival(1, 1000);
-            list(&mut m, &[(1, 1000)]);
-            assert_eq!(m.flows[&1].samples.len(), (n + 1) / 5, "after {n}");
+            monitor.arrival(1, 1000);
+            list(&mut monitor, &[(1, 1000)]);
+            assert_eq!(monitor.flows[&1].samples.len(), (n + 1) / 5, "after {n}");
         }
-        list(&mut m, &[(1, 1000), (2, 3000)]);
-        assert_eq!(g(&m, 2), None, "in two of the last five");
+        list(&mut monitor, &[(1, 1000), (2, 3000)]);
+        assert_eq!(g(&monitor, 2), None, "in two of the last five");
     }
 
     #[test]
     fn who_loses_nothing_in_this_list_counts_in_the_mean_of_all_lists() {
-        let mut m = Monitor::new(RULES);
+        let mut monitor = Monitor::new(RULES);
         for _ in 0..3 {
-            list(&mut m, &[(1, 1000), (2, 3000)]);
+            list(&mut monitor, &[(1, 1000), (2, 3000)]);
         }
-        m.flows.clear();
-        list(&mut m, &[(1, 1000)]);
+        monitor.flows.clear();
+        list(&mut monitor, &[(1, 1000)]);
         // In four lists the flows lost 4000 and 9000 bytes, 6500 on average. u is 1 %, the loss rate of this list,
         // which is below the filtered rate.
         assert!(
-            (g(&m, 1).unwrap() - 0.01 * 4000.0 / 6500.0).abs() < 1e-12,
+            (g(&monitor, 1).unwrap() - 0.01 * 4000.0 / 6500.0).abs() < 1e-12,
             "{:?}",
-            g(&m, 1)
+            g(&monitor, 1)
         );
-        assert_eq!(g(&m, 2), None, "nothing is done to who lost nothing just now");
+        assert_eq!(g(&monitor, 2), None, "nothing is done to who lost nothing just now");
     }
 }

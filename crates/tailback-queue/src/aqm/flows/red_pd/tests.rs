@@ -44,39 +44,39 @@ fn race(with: &[(&str, &str)]) -> Seen {
         race.tcp(100);
     }
     race.run(Time::from_seconds(20.0));
-    let before = race.sent[0];
-    let (mut constant, mut others) = (0, 0);
+    let sent_before = race.sent[0];
+    let (mut constant, mut other_flows) = (0, 0);
     for second in 21..=60 {
         race.run(Time::from_seconds(f64::from(second)));
         let monitor = &race.bench.queue.admission.monitor;
         constant += monitor.flows().filter(|f| *f.0 == 0).count();
-        others += monitor.flows().filter(|f| *f.0 != 0).count();
+        other_flows += monitor.flows().filter(|f| *f.0 != 0).count();
     }
     let penalties = race.bench.log.dropped.iter().filter(|d| d.2 == DropReason::Penalty);
     let (own, all) = penalties.fold((0, 0), |(own, all), d| (own + u32::from(d.0.flow == 0), all + 1));
     assert!(race.bench.probe("unresponsive", 0) >= 1.0);
     Seen {
-        passes: (race.sent[0] - before) as f64 / (40.0 * 750.0),
+        passes: (race.sent[0] - sent_before) as f64 / (40.0 * 750.0),
         constant: constant as f64 / 40.0,
-        others: others as f64 / 360.0,
+        others: other_flows as f64 / 360.0,
         of_penalties: f64::from(own) / f64::from(all),
     }
 }
 
 #[test]
 fn a_constant_flow_at_three_times_its_share_is_monitored_always() {
-    let seen = race(&[]);
-    assert_eq!(seen.constant, 1.0);
+    let monitored = race(&[]);
+    assert_eq!(monitored.constant, 1.0);
     assert!(
-        seen.others < 0.3,
+        monitored.others < 0.3,
         "their round trip is above the target's: {}",
-        seen.others
+        monitored.others
     );
-    assert!(seen.of_penalties > 0.9, "{}", seen.of_penalties);
-    assert!(seen.passes < 0.97, "{}", seen.passes);
+    assert!(monitored.of_penalties > 0.9, "{}", monitored.of_penalties);
+    assert!(monitored.passes < 0.97, "{}", monitored.passes);
     let ns2 = race(&[("profile", "ns2-2006")]);
     assert!(ns2.constant == 1.0 && ns2.others < 0.3);
-    let (passes, less) = (seen.passes, ns2.passes);
+    let (passes, less) = (monitored.passes, ns2.passes);
     assert!(
         less < passes - 0.03,
         "always held back, by nearly twice as much: {less}, {passes}"
@@ -85,13 +85,13 @@ fn a_constant_flow_at_three_times_its_share_is_monitored_always() {
 
 /// Monitored flows with a probability of a half.
 fn monitored(q: &mut Fifo<TestPacket, RedPd>) {
-    let m = &mut q.admission.monitor;
+    let monitor = &mut q.admission.monitor;
     for _ in 0..3 {
-        m.passed(100);
-        m.signalled(7, 60);
-        m.end_list(m.ends());
+        monitor.passed(100);
+        monitor.signalled(7, 60);
+        monitor.end_list(monitor.ends());
     }
-    assert_eq!(m.flows().next().map(|(k, f)| (*k, f.probability)), Some((7, 0.5)));
+    assert_eq!(monitor.flows().next().map(|(k, f)| (*k, f.probability)), Some((7, 0.5)));
 }
 
 /// How many of a hundred packets of flow 7 and of flow 8 the filter drops.
@@ -111,26 +111,26 @@ fn dropped(mut b: Bench<Fifo<TestPacket, RedPd>>) -> (usize, usize) {
 
 #[test]
 fn the_filter_acts_on_monitored_flows_and_only_in_congestion() {
-    let held = |average, more: &[(&str, &str)]| {
+    let held_queue = |average, more: &[(&str, &str)]| {
         let held = [("weight", "0"), ("initial_average", average), ("max_probability", "0")];
         let mut q = queue(&[&RED[..], &held, more].concat());
         monitored(&mut q);
         q
     };
-    let (own, other) = dropped(Bench::new(held("10 packets", &[])));
-    assert!((35..=65).contains(&own) && other == 0, "{own} {other}");
+    let (own_drops, other) = dropped(Bench::new(held_queue("10 packets", &[])));
+    assert!((35..=65).contains(&own_drops) && other == 0, "{own_drops} {other}");
     assert_eq!(
-        dropped(Bench::new(held("4.9 packets", &[]))),
+        dropped(Bench::new(held_queue("4.9 packets", &[]))),
         (0, 0),
         "below min_threshold"
     );
     // In ns-2 a flow that does not respond is held back all the same, and its drops are spread: 2 g / (1 + g).
-    let mut q = held("4.9 packets", &[("profile", "ns2-2006")]);
+    let mut q = held_queue("4.9 packets", &[("profile", "ns2-2006")]);
     assert_eq!(dropped(Bench::new(q)).0, 0, "one that responds is not");
-    q = held("4.9 packets", &[("profile", "ns2-2006")]);
+    q = held_queue("4.9 packets", &[("profile", "ns2-2006")]);
     q.admission.monitor.arrival(7, 0).unwrap().unresponsive = true;
-    let (own, _) = dropped(Bench::new(q));
-    assert!((62..=71).contains(&own), "two thirds: {own}");
+    let (own_drops, _) = dropped(Bench::new(q));
+    assert!((62..=71).contains(&own_drops), "two thirds: {own_drops}");
 }
 
 #[test]
@@ -153,13 +153,13 @@ fn one_waiting_packet_is_no_congestion() {
 
 #[test]
 fn marks_enter_the_history_and_overflows_do_not() {
-    let held = [
+    let settings = [
         ("weight", "0"),
         ("initial_average", "14.9 packets"),
         ("ecn", "true"),
         ("max_probability", "0.1"),
     ];
-    let mut b = Bench::new(queue(&[&RED[..], &held].concat()));
+    let mut b = Bench::new(queue(&[&RED[..], &settings].concat()));
     for id in 0..500 {
         b.arrive(TestPacket::new(id, 3, 500).capable());
         b.serve();
@@ -197,7 +197,7 @@ fn the_first_list_is_ten_round_trips_long_unless_it_is_told_when_to_end() {
 
 #[test]
 fn what_contradicts_itself_is_refused() {
-    for (with, says) in [
+    for (overrides, says) in [
         (&[("appearances", "6")][..], "only 5 lists"),
         (&[("shortest_list", "1s")], "is longer than longest_list"),
         (
@@ -205,7 +205,7 @@ fn what_contradicts_itself_is_refused() {
             "is above max_threshold",
         ),
     ] {
-        let e = build(with).unwrap_err();
+        let e = build(overrides).unwrap_err();
         assert!(e.problem.contains(says) && !e.remedy.is_empty(), "{e}");
     }
 }

@@ -46,9 +46,9 @@ fn press(b: &mut Sfbs, flow: u32, held: u64) -> u64 {
 
 /// The bins of a flow, one number a level.
 fn bins_of(b: &mut Sfbs, flow: u32) -> Vec<usize> {
-    let first = b.queue.admission.active.bins.as_ptr() as usize;
+    let bins_address = b.queue.admission.active.bins.as_ptr() as usize;
     let size = std::mem::size_of::<Bin>();
-    let at = |bin: &mut Bin| (std::ptr::from_ref(bin) as usize - first) / size;
+    let at = |bin: &mut Bin| (std::ptr::from_ref(bin) as usize - bins_address) / size;
     b.queue.admission.active.of(u64::from(flow)).map(at).collect()
 }
 
@@ -157,20 +157,20 @@ fn the_penalty_needs_certainty() {
 /// (1 - (1 - 1/bins)^m)^levels of the other flows share all their bins with m unresponsive ones.
 #[test]
 fn misclassified_flows_are_as_many_as_the_bloom_filter_says() {
-    for (levels, bins, m) in [(8, 16, 20), (2, 23, 5), (2, 23, 1)] {
+    for (levels, bins, flows) in [(8, 16, 20), (2, 23, 5), (2, 23, 1)] {
         let (l, n) = (levels.to_string(), bins.to_string());
         let mut b = bench(&[("levels", &l), ("bins", &n)]);
         let mut hit = 0.0;
-        let (salts, others) = (200, 500);
+        let (salts, other_flows) = (200, 500);
         for salt in 0..salts {
             b.queue.admission.active.salt = mix(salt);
-            let guilty: Vec<usize> = (0..m).flat_map(|f| bins_of(&mut b, f)).collect();
+            let guilty: Vec<usize> = (0..flows).flat_map(|f| bins_of(&mut b, f)).collect();
             let all = |b: &mut Sfbs, f: u32| bins_of(b, f).iter().all(|bin| guilty.contains(bin));
-            hit += (m..m + others).filter(|f| all(&mut b, *f)).count() as f64;
+            hit += (flows..flows + other_flows).filter(|f| all(&mut b, *f)).count() as f64;
         }
-        let share = hit / (salts as f64 * f64::from(others));
+        let share = hit / (salts as f64 * f64::from(other_flows));
         let expected = libm::pow(
-            1.0 - libm::pow(1.0 - 1.0 / f64::from(bins), f64::from(m)),
+            1.0 - libm::pow(1.0 - 1.0 / f64::from(bins), f64::from(flows)),
             f64::from(levels),
         );
         assert!((share / expected - 1.0).abs() < 0.15, "{share} for {expected}");
@@ -189,7 +189,7 @@ fn a_change_of_the_hash_frees_the_innocent_and_not_the_guilty() {
         ("penalty_rate", "1000"),
     ]);
     let (guilty, twin) = (5, flow_that_differs(&mut b, 5, 0));
-    let mut before = f64::NAN;
+    let mut probability_before = f64::NAN;
     // The unresponsive flow sends a packet a millisecond, the twin one in a hundred.
     for ms in 0..10_050 {
         b.pass(Duration::from_millis(1));
@@ -197,14 +197,14 @@ fn a_change_of_the_hash_frees_the_innocent_and_not_the_guilty() {
         if ms % 100 == 50 {
             b.arrive(packet(ms, twin));
             if ms < 9_990 {
-                before = b.probe("probability", 0);
+                probability_before = b.probe("probability", 0);
             }
         }
         while b.backlog().packets > 22 {
             b.serve();
         }
     }
-    assert_eq!(before, 1.0, "the twin shares all bins");
+    assert_eq!(probability_before, 1.0, "the twin shares all bins");
     assert_eq!((b.queue.admission.changes, b.queue.admission.next.is_none()), (1, true));
     b.arrive(packet(0, twin));
     let after = b.probe("probability", 0);
@@ -298,12 +298,12 @@ fn what_is_not_capable_is_dropped_and_a_full_buffer_drops_all() {
 
 #[test]
 fn what_contradicts_itself_is_refused() {
-    for (with, says) in [
+    for (overrides, says) in [
         (&[("bin_target", "30")][..], "bin_max (25) is below"),
         (&[("rehash", "10s")], "longer than rehash"),
         (&[("rehash", "0s"), ("warmup", "1s")], "never changes"),
     ] {
-        let e = Sfb::configured(&settings(with), context()).unwrap_err();
+        let e = Sfb::configured(&settings(overrides), context()).unwrap_err();
         assert!(e.problem.contains(says) && !e.remedy.is_empty(), "{e}");
     }
 }

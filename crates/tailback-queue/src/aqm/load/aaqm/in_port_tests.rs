@@ -50,18 +50,18 @@ fn play<D: QueueDiscipline<TestPacket>>(b: &mut Bench<D>, flows: u32, mut look: 
         pair: 0,
         bytes: 500,
     });
-    let (mut pattern, mut sent) = (Stream::new(11, "pattern"), vec![]);
+    let (mut pattern, mut sent_packets) = (Stream::new(11, "pattern"), vec![]);
     for id in 0..20_000 {
         let p = TestPacket::new(id, pattern.below(u64::from(flows)) as u32, 500);
         b.arrive(if pattern.chance(0.5) { p.capable() } else { p });
         look(b);
         while b.backlog().packets > 0 && pattern.chance(0.55 - 0.1 * f64::from(u8::from(id % 1000 < 500))) {
-            sent.extend(b.serve());
+            sent_packets.extend(b.serve());
             look(b);
         }
         b.pass(Duration::from_millis(2));
     }
-    sent
+    sent_packets
 }
 
 fn fates(log: &Log<TestPacket>) -> (Vec<u64>, usize, usize) {
@@ -72,14 +72,14 @@ fn fates(log: &Log<TestPacket>) -> (Vec<u64>, usize, usize) {
 /// With one class the port is the discipline whose buffer holds both stores.
 #[test]
 fn one_class_of_one_is_aaqm_itself() {
-    let mut alone = Bench::new(Alone::new(config(Room::BothStores), Stream::new(1, "test.0")));
+    let mut lone_aaqm = Bench::new(Alone::new(config(Room::BothStores), Stream::new(1, "test.0")));
     let mut class = port();
-    let sent = play(&mut alone, 1, |_| {});
+    let sent = play(&mut lone_aaqm, 1, |_| {});
     assert_eq!(play(&mut class, 1, |_| {}), sent);
-    assert_eq!(fates(&class.log), fates(&alone.log));
-    let (dropped, marked, _) = fates(&alone.log);
-    assert!(dropped.len() > 100 && marked > 100 && alone.probe("funded", 0) > 100.0);
-    assert_eq!(alone.probe("funded", 0), class.probe("funded", 0));
+    assert_eq!(fates(&class.log), fates(&lone_aaqm.log));
+    let (dropped, marked, _) = fates(&lone_aaqm.log);
+    assert!(dropped.len() > 100 && marked > 100 && lone_aaqm.probe("funded", 0) > 100.0);
+    assert_eq!(lone_aaqm.probe("funded", 0), class.probe("funded", 0));
 }
 
 /// Packets that another class drives out leave from the right store.
@@ -87,7 +87,7 @@ fn one_class_of_one_is_aaqm_itself() {
 fn in_one_class_of_two_both_stores_are_its_queue() {
     let mut b = port();
     let mut most_ahead = 0.0_f64;
-    let sent = play(&mut b, 2, |b| {
+    let sent_packets = play(&mut b, 2, |b| {
         for q in 0..2 {
             let (ahead, inside, all) = (b.probe("ahead", q), b.probe("inside", q), b.queue.store().packets(q));
             let fits = ahead.is_nan() || (ahead + inside == f64::from(all) && ahead <= 10.0);
@@ -98,8 +98,8 @@ fn in_one_class_of_two_both_stores_are_its_queue() {
     let evicted = b.log.drops(DropReason::Overflow).len();
     assert!(most_ahead == 10.0 && evicted > 10, "{most_ahead}, {evicted}");
     let lost = b.log.dropped.len() as u64;
-    assert_eq!(sent.len() as u64 + lost + b.backlog().packets, 20_000);
-    let mut once = sent.clone();
+    assert_eq!(sent_packets.len() as u64 + lost + b.backlog().packets, 20_000);
+    let mut once = sent_packets.clone();
     once.extend(b.log.dropped.iter().map(|x| x.0.id));
     once.sort_unstable();
     assert!(once.windows(2).all(|w| w[0] < w[1]));

@@ -28,18 +28,18 @@ static PROFILES: &[Profile] = &[
     },
     Profile {
         name: "marks",
-        doc: "Requests and marks alone: tokens do nothing.",
+        doc: "Only requests and marks; tokens are not used.",
         values: &[("token_use", "none")],
     },
     Profile {
         name: "tokens",
-        doc: "Tokens alone: no requests.",
+        doc: "Only tokens; no requests are made.",
         values: &[("request", "none")],
     },
     Profile {
         name: "literal",
-        doc: "The output side word for word: every departure is charged, so that tokens matter at the start and after \
-              idle time only.",
+        doc: "The output side word for word as in the thesis. Every departure takes tokens, so that tokens have an \
+              effect only at the start and after idle time.",
         values: &[("charge_line", "true"), ("short", "keep"), ("ahead_on", "any")],
     },
     Profile {
@@ -49,7 +49,7 @@ static PROFILES: &[Profile] = &[
     },
     Profile {
         name: "shape",
-        doc: "Every packet pays: a negative control, which sends no faster than the tokens come.",
+        doc: "Every packet takes tokens. This is a negative control, which sends no faster than tokens arrive.",
         values: &[("token_use", "shape")],
     },
 ];
@@ -61,8 +61,10 @@ pub static MODEL: Model = Model {
     summary: "RED that also requests sources to slow down, more often as congestion grows. A token bucket lets some \
               packets in that RED would drop, and lets packets wait in a stage ahead of RED's queue. Measure: the \
               filtered backlog, the backlog, the tokens. Function: RED's ramp; a request for each step of the average \
-              above a pre-congestion threshold. Action: capable packets are marked (early, request); others are let \
-              in while tokens pay for them, else dropped (early); above the ramp packets are dropped (forced).",
+              above a pre-congestion threshold. Action: a packet with ECN is marked if RED picks it (early) or if it \
+              carries a request (request). A packet without ECN that RED picks is let in if tokens pay for it; \
+              otherwise it is dropped (early). If the average is above max_threshold, all packets are dropped \
+              (forced).",
     source: "Jiang 2006",
     params: PARAMS,
     probes: PROBES,
@@ -87,10 +89,11 @@ params! {
         "The pre-congestion threshold, as a fraction of max_threshold. The result has to be above min_threshold.",
         THESIS);
     STEP_FRACTION: f64 = Key::new("step_fraction", Kind::Real { min: 1e-6, max: 100.0 }, "0.05",
-        "The average grows by this fraction of min_threshold from one request to the next.", THESIS);
+        "The next request is made when the average has grown by another step. A step is this fraction of \
+         min_threshold.", THESIS);
     REQUEST: SlowDownSignal = Key::choice("request", "ecn",
-        "How a source is asked to slow down: by marking the next capable packet, by a control packet to the source, \
-         both, or not at all.", READING);
+        "How a source is asked to slow down: by marking the next ECN-capable packet, by a control packet to the \
+         source, both, or not at all.", READING);
     REARM: Rearm = Key::choice("rearm", "leave",
         "When a request of the same level may be made again: after the average has fallen below the pre-congestion \
          threshold, or once it has fallen by more than a step.", READING);
@@ -99,21 +102,22 @@ params! {
     RATE: BitRate = Key::new("rate", Kind::Rate { min: 1.0, max: 1e14 }, "64kbps",
         "The rate at which tokens arrive.", THESIS);
     BUCKET: u64 = Key::new("bucket", Kind::Count { min: 0, max: 1_000_000_000 }, "30000",
-        "How many tokens the bucket can hold, in the unit of bucket_unit; with 0 nothing is done with tokens.", THESIS);
+        "How many tokens the bucket can hold, in the unit of bucket_unit. With 0, tokens are not used.", THESIS);
     BUCKET_UNIT: BucketUnit = Key::choice("bucket_unit", "bytes",
         "What a token stands for.", "Jiang 2006 (bytes); ns-2's token bucket counts bits");
     START_FULL: bool = Key::new("start_full", Kind::Bool, "true",
         "Whether the bucket is full at the start.", THESIS);
     BOOST: f64 = Key::new("boost", Kind::Real { min: 0.0, max: 1000.0 }, "2",
-        "How many times faster tokens come between the pre-congestion threshold and max_threshold.", THESIS);
+        "By what factor tokens arrive faster while the average is between the pre-congestion threshold and \
+         max_threshold.", THESIS);
     BOOST_HOT: bool = Key::new("boost_hot", Kind::Bool, "false",
-        "Whether tokens also come faster above max_threshold.", READING);
+        "Whether tokens also arrive faster while the average is above max_threshold.", READING);
     AHEAD_BUFFER: u64 = Key::new("ahead_buffer", Kind::Count { min: 0, max: 1_000_000 }, "60",
-        "How many packets may wait in the stage ahead of RED's queue, for which tokens pay; with 0 no packet goes \
-         there.",
+        "How many packets may wait in the stage ahead of RED's queue. Packets take tokens to enter this stage. With 0, \
+         no packet enters this stage.",
         "Jiang 2006 (qlen_)");
     AHEAD_IN_BUFFER: bool = Key::new("ahead_in_buffer", Kind::Bool, "false",
-        "Whether packets in the stage ahead count as part of the buffer. In a queue of a port they always do.",
+        "Whether packets in the stage ahead count as part of the buffer. In a queue of a port they always count.",
         READING);
     AHEAD_ON: AheadOn = Key::choice("ahead_on", "inst",
         "When packets go to the stage ahead: while the backlog, or the average, is at least the pre-congestion \
@@ -125,11 +129,11 @@ params! {
         "What happens to a picked packet that is larger than the tokens allow: it is let in with the probability \
          tokens / size and takes all tokens, or it is dropped and the tokens are kept.", READING);
     RESCUE_HOT: bool = Key::new("rescue_hot", Kind::Bool, "false",
-        "Whether tokens also pay for packets above max_threshold.", READING);
+        "Whether tokens also pay for packets that arrive while the average is above max_threshold.", READING);
     CHARGE_LINE: bool = Key::new("charge_line", Kind::Bool, "false",
         "Whether packets that leave at the line's rate also take tokens, if the bucket has any.", READING);
     ABOVE_MAX: AboveMax = Key::choice("above_max", "drop",
-        "What happens to capable packets above max_threshold.", THESIS);
+        "What happens to ECN-capable packets that arrive while the average is above max_threshold.", THESIS);
     AVERAGE_OF: AverageOf = Key::choice("average_of", "in",
         "Whether packets in the stage ahead count in the average.", READING);
     OWN_MEAN_PACKET = MEAN_PACKET.with_default(MEAN_PACKET.param.default, THESIS).param;

@@ -73,11 +73,11 @@ fn each_level_is_asked_for_once_on_the_way_up() {
         ("token_use", "none"),
     ];
     let shares = [("min_threshold", "20%"), ("max_threshold", "80%")];
-    for (with, top, below, levels) in [
+    for (overrides, top, below, levels) in [
         (of_mean.to_vec(), 7_500, 5_500, 15),
         ([&of_mean[..], &shares[..]].concat(), 40_000, 29_900, 20),
     ] {
-        let mut b = bench(&with);
+        let mut b = bench(&overrides);
         ramp(&mut b, 0, top);
         assert_eq!(b.log.marks(MarkReason::Request).len(), levels);
         while b.backlog().bytes > below {
@@ -92,40 +92,40 @@ fn each_level_is_asked_for_once_on_the_way_up() {
 /// A step down re-arms the levels above it only under the rule that says so.
 #[test]
 fn levels_follow_the_average_down_if_they_are_to() {
-    for (rearm, again) in [("leave", 0), ("step", 6)] {
-        let with = [
+    for (rearm, rearmed) in [("leave", 0), ("step", 6)] {
+        let settings = [
             ("buffer", "50kB"),
             ("weight", "1"),
             ("max_probability", "0"),
             ("token_use", "none"),
         ];
-        let mut b = bench(&[&with[..], &[("rearm", rearm)]].concat());
+        let mut b = bench(&[&settings[..], &[("rearm", rearm)]].concat());
         ramp(&mut b, 0, 7_500);
         // From level 14 down to 6600 B, which is level 7: the highest is 8 then, and 9 to 14 are asked for again.
         while b.backlog().bytes > 6_600 {
             b.serve();
         }
         ramp(&mut b, 6_600, 7_500);
-        assert_eq!(b.log.marks(MarkReason::Request).len(), 15 + again, "{rearm}");
+        assert_eq!(b.log.marks(MarkReason::Request).len(), 15 + rearmed, "{rearm}");
     }
 }
 
 #[test]
 fn a_source_is_asked_by_level() {
-    let with = [
+    let settings = [
         ("buffer", "50kB"),
         ("weight", "1"),
         ("max_probability", "0"),
         ("token_use", "none"),
         ("request", "explicit"),
     ];
-    let mut b = bench(&with);
+    let mut b = bench(&settings);
     ramp(&mut b, 0, 7_500);
     let levels: Vec<Request> = b.log.requests.iter().map(|r| r.1).collect();
     let expected: Vec<Request> = (0..15).map(|level| Request::SlowDown { level, of: 15 }).collect();
     assert_eq!(levels, expected);
     assert!(b.log.marked.is_empty());
-    let mut both = bench(&[&with[..4], &[("request", "both")]].concat());
+    let mut both = bench(&[&settings[..4], &[("request", "both")]].concat());
     ramp(&mut both, 0, 7_500);
     assert_eq!((both.log.requests.len(), both.log.marked.len()), (15, 15));
 }
@@ -194,7 +194,7 @@ fn what_tokens_pay_for_is_bounded_by_them() {
 #[test]
 fn without_requests_and_tokens_it_is_red() {
     let buffer = ("buffer", "18 packets");
-    let own = [("token_use", "none"), ("request", "none"), ("weight", "0.05"), buffer];
+    let own_settings = [("token_use", "none"), ("request", "none"), ("weight", "0.05"), buffer];
     let red_has = [
         buffer,
         ("weight", "0.05"),
@@ -214,7 +214,10 @@ fn without_requests_and_tokens_it_is_red() {
         delay: Duration::ZERO,
     };
     let red = Red::configured(&settings, context).unwrap();
-    let (mut ours, mut theirs) = (Bench::new(queue(&own)), Bench::new(Fifo::from_settings(&settings, red)));
+    let (mut ours, mut theirs) = (
+        Bench::new(queue(&own_settings)),
+        Bench::new(Fifo::from_settings(&settings, red)),
+    );
     let mut pattern = Stream::new(3, "pattern");
     for id in 0..200_000 {
         let p = if pattern.chance(0.5) {
@@ -242,13 +245,13 @@ fn without_requests_and_tokens_it_is_red() {
 #[test]
 fn a_shaper_sends_as_fast_as_its_tokens_come() {
     for (average, packets) in [("2 packets", 1660), ("12 packets", 3260)] {
-        let with = [
+        let settings = [
             ("profile", "shape"),
             ("weight", "0"),
             ("initial_average", average),
             ("max_probability", "0"),
         ];
-        let mut l = ClosedLoop::new(Box::new(queue(&with)), BitRate(1_500_000));
+        let mut l = ClosedLoop::new(Box::new(queue(&settings)), BitRate(1_500_000));
         let flow = l.constant(500, Duration::from_millis(2), Duration::ZERO);
         l.run(Duration::from_seconds(100.0));
         let sent = l.delays[flow as usize].len();
@@ -285,13 +288,13 @@ fn a_burst_goes_ahead_while_tokens_last() {
 
 #[test]
 fn without_room_ahead_or_without_tokens_nothing_goes_ahead() {
-    for (with, rescues) in [(("ahead_buffer", "0"), true), (("bucket", "0"), false)] {
-        let mut b = held("14 packets", &[with, ("max_probability", "1")]);
+    for (overrides, rescues) in [(("ahead_buffer", "0"), true), (("bucket", "0"), false)] {
+        let mut b = held("14 packets", &[overrides, ("max_probability", "1")]);
         for id in 0..50 {
             b.arrive(plain(id));
         }
         assert_eq!(b.probe("ahead", 0), 0.0);
-        assert_eq!(b.probe("funded", 0) > 0.0, rescues, "{with:?}");
+        assert_eq!(b.probe("funded", 0) > 0.0, rescues, "{overrides:?}");
     }
 }
 
@@ -343,17 +346,17 @@ fn the_literal_reading_empties_the_bucket_at_once() {
 
 #[test]
 fn above_the_upper_threshold_only_the_asked_for_readings_keep_a_packet() {
-    for (with, kept) in [
+    for (overrides, kept_packets) in [
         (vec![], 0),
         (vec![("above_max", "mark")], 10),
         (vec![("rescue_hot", "true")], 20),
     ] {
-        let mut b = held("20 packets", &with);
+        let mut b = held("20 packets", &overrides);
         for id in 0..20 {
             b.arrive(if id < 10 { plain(id).capable() } else { plain(id) });
         }
-        assert_eq!(b.backlog().packets, kept, "{with:?}");
-        assert_eq!(b.log.drops(DropReason::Forced).len(), 20 - kept as usize);
+        assert_eq!(b.backlog().packets, kept_packets, "{overrides:?}");
+        assert_eq!(b.log.drops(DropReason::Forced).len(), 20 - kept_packets as usize);
     }
 }
 
@@ -368,7 +371,7 @@ fn nothing_need_happen_below_the_pre_congestion_threshold() {
 
 #[test]
 fn the_average_may_be_of_all_that_waits() {
-    let with = |of| {
+    let bench_with = |of| {
         bench(&[
             ("weight", "1"),
             ("average_of", of),
@@ -378,7 +381,7 @@ fn the_average_may_be_of_all_that_waits() {
     };
     // What stands at the threshold of 10 goes ahead at once.
     for (of, average) in [("in", 9.0), ("total", 39.0)] {
-        let mut b = with(of);
+        let mut b = bench_with(of);
         for id in 0..40 {
             b.arrive(plain(id).capable());
         }
@@ -404,7 +407,7 @@ fn packets_are_seen_in_the_order_in_which_they_leave() {
 
 #[test]
 fn what_contradicts_itself_is_refused() {
-    for (with, says) in [
+    for (overrides, says) in [
         (vec![("min_threshold", "12 packets")], "pre-congestion threshold"),
         (vec![("pre_fraction", "1")], "pre-congestion threshold"),
         (vec![("min_threshold", "0 packets")], "is zero"),
@@ -415,7 +418,7 @@ fn what_contradicts_itself_is_refused() {
         (vec![("token_use", "shape"), ("boost", "0")], "no tokens come"),
     ] {
         let base = Settings::defaults(&MODEL);
-        let settings = with.iter().fold(base, |s, (name, text)| s.with(name, text));
+        let settings = overrides.iter().fold(base, |s, (name, text)| s.with(name, text));
         let e = Config::from_settings(&settings).unwrap_err();
         assert!(format!("{e:?}").contains(says), "{e:?}");
     }

@@ -44,11 +44,11 @@ fn filtered(filter: &str, packets: &[TestPacket]) -> Vec<u64> {
             .iter()
             .all(|(_, place, why)| (*place, *why) == (Place::Queued, DropReason::Filtered))
     );
-    let gone = b.log.drops(DropReason::Filtered);
+    let filtered = b.log.drops(DropReason::Filtered);
     let mut left = b.drain();
-    left.extend(&gone);
+    left.extend(&filtered);
     assert_eq!(left.len(), packets.len());
-    gone
+    filtered
 }
 
 fn numbers(all: &[u64]) -> Vec<TestPacket> {
@@ -65,13 +65,13 @@ fn off_one_or_two_of_a_row_stay() {
 
 #[test]
 fn data_and_what_opens_or_closes_stay() {
-    let other = |id| TestPacket::new(id, 1, 1500);
+    let other_flow = |id| TestPacket::new(id, 1, 1500);
     let row = [
         ack(0, 100),
-        other(1),
+        other_flow(1),
         ack(2, 200),
-        other(3),
-        other(4),
+        other_flow(3),
+        other_flow(4),
         ack(5, 300),
         ack(6, 400),
     ];
@@ -132,11 +132,11 @@ fn the_last_before_a_change_of_marks_stays() {
 
 #[test]
 fn flows_do_not_filter_each_other() {
-    let of = |flow, id, number| TestPacket {
+    let ack_of = |flow, id, number| TestPacket {
         flow,
         ..ack(id, number)
     };
-    let row: Vec<TestPacket> = (0..6).map(|id| of(id as u32 % 2, id, 100 * (id + 1))).collect();
+    let row: Vec<TestPacket> = (0..6).map(|id| ack_of(id as u32 % 2, id, 100 * (id + 1))).collect();
     assert_eq!(filtered("aggressive", &row), [2, 3]);
     // A single queue for all flows knows only the last number of the flow that came last, so the first ACK after a
     // change of flow stays.
@@ -146,7 +146,7 @@ fn flows_do_not_filter_each_other() {
     let config = Config::from_settings(&s, BitRate(10_000_000)).unwrap();
     let mut b = Bench::new(Cake::new(config, s.get(&BUFFER), Stream::new(1, "cake")));
     for (flow, id, number) in [(1, 0, 10), (2, 1, 10), (1, 2, 20), (1, 3, 30), (1, 4, 40), (2, 5, 20)] {
-        b.arrive(of(flow, id, number));
+        b.arrive(ack_of(flow, id, number));
     }
     assert_eq!(b.log.drops(DropReason::Filtered), [3]);
 }
@@ -154,7 +154,7 @@ fn flows_do_not_filter_each_other() {
 /// A filtered ACK has used time on the link before this queue, and uses none on the link behind it.
 #[test]
 fn the_shaper_pays_for_what_is_filtered_only_at_an_ingress() {
-    for (ingress, first) in [("true", 40.0), ("false", 0.0)] {
+    for (ingress, first_us) in [("true", 40.0), ("false", 0.0)] {
         let s = Settings::defaults(&MODEL)
             .with("ack_filter", "aggressive")
             .with("rate", "8Mbps");
@@ -164,14 +164,14 @@ fn the_shaper_pays_for_what_is_filtered_only_at_an_ingress() {
         for id in 0..3 {
             b.arrive(ack(id, 100 * (id + 1)));
         }
-        let mut at = vec![];
+        let mut times_us = vec![];
         for _ in 0..200 {
             if b.serve().is_some() {
-                at.push(b.now.0 as f64 / 1e3);
+                times_us.push(b.now.0 as f64 / 1e3);
             }
             b.pass(tailback_base::Duration(1000));
         }
         // One of 40 B is gone before the first leaves.
-        assert_eq!(at, [first, first + 40.0], "{ingress}");
+        assert_eq!(times_us, [first_us, first_us + 40.0], "{ingress}");
     }
 }

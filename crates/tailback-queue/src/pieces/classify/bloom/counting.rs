@@ -108,8 +108,8 @@ pub struct Drift {
 /// The ratio over time if each flow draws a new address after exponential times of mean `hold`, and each group keeps
 /// the queue that it has at the start. Times are in seconds.
 pub fn drift(flows: u32, queues: u32, spread: Spread, hold: f64, length: f64, step: f64, stream: &mut Stream) -> Drift {
-    let mut at = addresses(flows, stream);
-    let mut ways = Ways::new(spread, queues, &at, stream);
+    let mut addresses_of = addresses(flows, stream);
+    let mut ways = Ways::new(spread, queues, &addresses_of, stream);
     let (mut now, mut area, mut ratio) = (0.0, 0.0, ways.ratio());
     let mut drift = Drift {
         max: ratio,
@@ -117,15 +117,15 @@ pub fn drift(flows: u32, queues: u32, spread: Spread, hold: f64, length: f64, st
         ..Drift::default()
     };
     while now < length {
-        let next = (now + stream.exponential(hold / f64::from(flows))).min(length);
-        while (drift.samples.len() as f64) * step <= next {
+        let next_change = (now + stream.exponential(hold / f64::from(flows))).min(length);
+        while (drift.samples.len() as f64) * step <= next_change {
             drift.samples.push(ratio);
         }
-        area += ratio * (next - now);
-        now = next;
+        area += ratio * (next_change - now);
+        now = next_change;
         let flow = stream.below(u64::from(flows)) as usize;
-        let (old, new) = (at[flow], stream.bits());
-        at[flow] = new;
+        let (old, new) = (addresses_of[flow], stream.bits());
+        addresses_of[flow] = new;
         let (from, to) = (ways.queue(old), ways.queue(new));
         ways.flows[from] -= 1;
         ways.flows[to] += 1;
@@ -179,14 +179,14 @@ mod tests {
         assert_eq!(groups.samples.len(), 201);
         assert_eq!(groups.samples[0], groups.min);
         assert!(groups.samples[0] < 1.15 && hash.samples[0] > 1.2);
-        let late = |d: &Drift| d.samples[100..].iter().sum::<f64>() / 101.0;
+        let late_mean = |d: &Drift| d.samples[100..].iter().sum::<f64>() / 101.0;
         assert!(
-            (late(&groups) / late(&hash) - 1.0).abs() < 0.25,
+            (late_mean(&groups) / late_mean(&hash) - 1.0).abs() < 0.25,
             "{} {}",
-            late(&groups),
-            late(&hash)
+            late_mean(&groups),
+            late_mean(&hash)
         );
         let mean = groups.samples.iter().sum::<f64>() / 201.0;
-        assert!((groups.mean / mean - 1.0).abs() < 0.05 && groups.max >= late(&groups));
+        assert!((groups.mean / mean - 1.0).abs() < 0.05 && groups.max >= late_mean(&groups));
     }
 }

@@ -157,11 +157,11 @@ mod tests {
     #[test]
     fn a_flow_is_new_once_until_all_is_forgotten() {
         let mut f = Filters::new(FilterShape::for_flows(4, 5), 1, 2);
-        let g = f.group(77);
-        assert!(f.insert(g, 77));
-        assert!(!f.insert(g, 77));
+        let group = f.group(77);
+        assert!(f.insert(group, 77));
+        assert!(!f.insert(group, 77));
         f.clear();
-        assert!(f.insert(g, 77));
+        assert!(f.insert(group, 77));
     }
 
     #[test]
@@ -211,12 +211,12 @@ mod tests {
         for (bits, e, hashes) in [(50, 5, 7), (50, 10, 3), (400, 40, 7), (130, 8, 1)] {
             let (m, k) = (f64::from(bits), f64::from(hashes));
             let expected = (1.0 - (1.0 - 1.0 / m).powf(k * e as f64)).powf(k);
-            let found = false_positives(bits, e, hashes);
+            let false_share = false_positives(bits, e, hashes);
             // There are 60,000 trials. The formula itself is an approximation with an error of a few per cent of the
             // rate.
             assert!(
-                (found - expected).abs() < 0.1 * expected + 3.0 * (expected / 60_000.0).sqrt(),
-                "m {bits}, e {e}, k {hashes}: {found}, not {expected}"
+                (false_share - expected).abs() < 0.1 * expected + 3.0 * (expected / 60_000.0).sqrt(),
+                "m {bits}, e {e}, k {hashes}: {false_share}, not {expected}"
             );
         }
     }

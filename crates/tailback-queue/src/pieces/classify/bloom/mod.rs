@@ -139,15 +139,15 @@ impl Bloom {
             moves,
             ..
         } = self;
-        let of = config.rules.counts;
+        let counted = config.rules.counts;
         if config.rules.periodic {
-            let counts = match of {
+            let counts = match counted {
                 PbCounts::Previous => &before[..],
                 PbCounts::Fresh | PbCounts::Mixed => filters.counts(),
             };
             // With `Mixed`, the flows of the queues and the threshold are still those of the previous period, changed
             // by later moves.
-            if of != PbCounts::Mixed {
+            if counted != PbCounts::Mixed {
                 table.learn(counts);
             }
             table.balance(
@@ -160,7 +160,7 @@ impl Bloom {
                 },
             );
         }
-        if !config.rules.periodic || of != PbCounts::Fresh {
+        if !config.rules.periodic || counted != PbCounts::Fresh {
             table.learn(filters.counts());
         }
     }

@@ -63,7 +63,7 @@ params! {
     pub FILTER_PERIOD: Duration = Key::new("filter_period", Kind::Time { min: 1e-4, max: 1e4 }, "200ms",
         "Time between clearings of all filters.", "thesis chapter 5");
     pub SETTLE: Duration = Key::new("settle", Kind::Time { min: 1e-6, max: 1e4 }, "50ms",
-        "How long flows are counted after each clearing; no group moves meanwhile.", "thesis chapter 5");
+        "How long flows are counted after each clearing. No group moves during this time.", "thesis chapter 5");
     pub BALANCE: Balance = Key::choice("balance", "db",
         "When groups move to queues with fewer flows: never, in each period (PB), when a group's last packet leaves \
          (DB), or in both cases.", "thesis chapter 5");
@@ -98,11 +98,11 @@ params! {
 /// Learning takes the whole period; there are fewer groups than queues; the filters take more memory than `MOST_BYTES`
 /// or than is available; or a parameter that only PB uses is given without PB.
 pub fn build(settings: &Settings, key: KeyField, queues: u32, stream: &mut Stream) -> Result<Bloom, Refusal> {
-    let number = |p: &Param, otherwise: u32| match settings.is_none(p.name) {
+    let count_or = |p: &Param, otherwise: u32| match settings.is_none(p.name) {
         true => otherwise,
         false => u32::try_from(settings.count(p.name)).unwrap_or(u32::MAX),
     };
-    let groups = number(&GROUPS, queues.saturating_mul(10));
+    let groups = count_or(&GROUPS, queues.saturating_mul(10));
     if groups < queues {
         return Err(Refusal::new(
             format!("{groups} groups cannot fill {queues} queues"),
@@ -118,12 +118,12 @@ pub fn build(settings: &Settings, key: KeyField, queues: u32, stream: &mut Strea
     }
     let flows = settings.get(&GROUP_FLOWS) as u32;
     let typical = FilterShape::for_flows(groups, flows);
-    let bits = number(&FILTER_BITS, typical.bits);
+    let bits = count_or(&FILTER_BITS, typical.bits);
     let shape = FilterShape {
         groups,
         bits,
-        hashes: number(&HASH_FUNCTIONS, FilterShape::hashes_for(bits, flows)),
-        counter_bits: number(&COUNTER_BITS, typical.counter_bits),
+        hashes: count_or(&HASH_FUNCTIONS, FilterShape::hashes_for(bits, flows)),
+        counter_bits: count_or(&COUNTER_BITS, typical.counter_bits),
     };
     let bytes = u64::from(groups) * u64::from(bits).div_ceil(64) * 8;
     if bytes > MOST_BYTES {

@@ -448,22 +448,22 @@ mod tests {
             let mut t = Table::new(n, queues, &rules);
             t.learn(&counts);
             let total: u64 = counts.iter().map(|c| u64::from(*c)).sum();
-            let most = |t: &Table| (0..t.queues()).map(|q| t.flows(q)).max();
+            let most_flows = |t: &Table| (0..t.queues()).map(|q| t.flows(q)).max();
             for at in leaves {
                 let g = at.index(counts.len()) as u32;
-                let (before, from, held) = (most(&t), t.queue(g), t.flows(t.queue(g)));
+                let (before, from, held) = (most_flows(&t), t.queue(g), t.flows(t.queue(g)));
                 if let Some(to) = t.at_dequeue(g, counts[g as usize], &rules) {
                     prop_assert!(held as f64 > t.threshold() && from != to && t.queue(g) == to);
                 }
-                prop_assert!(!no_worse || most(&t) <= before);
+                prop_assert!(!no_worse || most_flows(&t) <= before);
             }
-            let before = most(&t);
+            let before = most_flows(&t);
             balance(&mut t, &counts, &(0..n).collect::<Vec<_>>(), &rules);
-            prop_assert!(!no_worse || most(&t) <= before);
-            let mut again = Table::new(n, queues, &rules);
-            again.map = t.map.clone();
-            again.learn(&counts);
-            prop_assert_eq!(lengths(&t), lengths(&again));
+            prop_assert!(!no_worse || most_flows(&t) <= before);
+            let mut second_table = Table::new(n, queues, &rules);
+            second_table.map = t.map.clone();
+            second_table.learn(&counts);
+            prop_assert_eq!(lengths(&t), lengths(&second_table));
             prop_assert_eq!(lengths(&t).iter().sum::<u64>(), total);
             let fewest = t.fewest();
             prop_assert_eq!(t.flows(fewest), *lengths(&t).iter().min().unwrap());

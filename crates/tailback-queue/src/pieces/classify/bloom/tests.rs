@@ -210,7 +210,7 @@ fn flows_that_leave_and_join_are_the_truth_and_nothing_else() {
         b.queue.flow_joined(&packet(flow), Time::ZERO);
     }
     b.arrive(packet(0));
-    let before = counted(&b);
+    let counted_before = counted(&b);
     for flow in 0..10 {
         let now = b.now;
         b.queue.flow_left(&packet(flow), now);
@@ -221,7 +221,7 @@ fn flows_that_leave_and_join_are_the_truth_and_nothing_else() {
         b.queue.flow_joined(&packet(flow), now);
     }
     assert!(ratio(&b) >= 1.0);
-    assert_eq!(counted(&b), before);
+    assert_eq!(counted(&b), counted_before);
 }
 
 /// Random traffic over few groups and queues with very short timers. Checked at every step: all stored packets of a
@@ -235,13 +235,13 @@ fn no_overtaking(rules: MoveRules, live: bool, seed: u64) -> u64 {
         ..config(3, 7, rules)
     };
     let mut b = bench(8, hectic);
-    let mut last: HashMap<u32, u64> = HashMap::new();
+    let mut last_ids: HashMap<u32, u64> = HashMap::new();
     for id in 1..6000 {
         match rng.below(8) {
             0 => b.pass(Duration(rng.below(3_000_000))),
             1..=3 => {
                 if let Some(p) = b.take() {
-                    let before = last.insert(p.flow, p.id);
+                    let before = last_ids.insert(p.flow, p.id);
                     assert!(before.is_none_or(|x| x < p.id), "{p:?} after {before:?}");
                 }
             }

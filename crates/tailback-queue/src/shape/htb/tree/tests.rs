@@ -46,10 +46,10 @@ fn rates(queue: Queue, flows: u32, seconds: u64, active: impl Fn(u32, u64) -> bo
     let mut server = Server::new(queue, BitRate(1_000_000_000));
     let (mut now, mut log, mut id) = (Time::ZERO, Log::default(), 0);
     let mut waiting = vec![0; flows as usize];
-    let mut sent = vec![vec![0.0; flows as usize]; seconds as usize];
+    let mut sent_bytes = vec![vec![0.0; flows as usize]; seconds as usize];
     while now.0 < seconds * 1_000_000_000 {
         let second = (now.0 / 1_000_000_000) as usize;
-        let mut left = vec![];
+        let mut transmissions = vec![];
         for f in (0..flows).filter(|f| active(*f, second as u64)) {
             while waiting[f as usize] < 20 {
                 let p = TestPacket {
@@ -58,22 +58,22 @@ fn rates(queue: Queue, flows: u32, seconds: u64, active: impl Fn(u32, u64) -> bo
                 };
                 id += 1;
                 waiting[f as usize] += 1;
-                left.extend(server.arrive(p, now, &mut log));
+                transmissions.extend(server.arrive(p, now, &mut log));
             }
         }
-        let (at, gone) = server.advance(Time::NEVER, &mut log).expect("packets wait");
+        let (at, departed) = server.advance(Time::NEVER, &mut log).expect("packets wait");
         now = at;
-        left.extend(gone);
-        for s in left {
+        transmissions.extend(departed);
+        for s in transmissions {
             let f = s.packet.flow as usize;
             waiting[f] -= 1;
-            if let Some(second) = sent.get_mut((s.begin.0 / 1_000_000_000) as usize) {
+            if let Some(second) = sent_bytes.get_mut((s.begin.0 / 1_000_000_000) as usize) {
                 second[f] += 8e-6 * f64::from(s.packet.bytes);
             }
         }
     }
     assert!(log.dropped.is_empty());
-    sent.split_off(1)
+    sent_bytes.split_off(1)
 }
 
 /// The mean rates of flows that are always active, Mb/s.
@@ -116,23 +116,23 @@ fn a_class_borrows_up_to_its_ceiling() {
 
 #[test]
 fn the_first_priority_borrows_all_that_is_spare() {
-    let first = (
+    let first_class = (
         "first",
         "",
         &[("rate", "1Mbps"), ("ceil", "10Mbps"), ("dscp", "[0]")] as &[_],
     );
-    let last = (
+    let last_class = (
         "last",
         "",
         &[("rate", "2Mbps"), ("ceil", "10Mbps"), ("prio", "1"), ("dscp", "[1]")] as &[_],
     );
-    near(&means("10Mbps", &[first, last], 2), &[8.0, 2.0]);
-    let held = (
+    near(&means("10Mbps", &[first_class, last_class], 2), &[8.0, 2.0]);
+    let held_class = (
         "held",
         "",
         &[("rate", "1Mbps"), ("ceil", "4Mbps"), ("dscp", "[0]")] as &[_],
     );
-    near(&means("10Mbps", &[held, last], 2), &[4.0, 6.0]);
+    near(&means("10Mbps", &[held_class, last_class], 2), &[4.0, 6.0]);
 }
 
 /// Two classes of equal rates that share what is spare as 3 to 1, and two of unequal rates that share it equally.
@@ -166,12 +166,12 @@ fn a_class_that_was_idle_has_its_rate_again_at_once() {
     let (a, b) = (class("6Mbps", "[0]"), class("4Mbps", "[1]"));
     let queue = built(&settings("10Mbps", &[("a", "", &a), ("b", "", &b)]));
     let each = rates(queue, 2, 7, |flow, second| flow == 1 || !(2..5).contains(&second));
-    for (second, found) in each.iter().enumerate() {
+    for (second, rates_found) in each.iter().enumerate() {
         // What waited at the end of a second leaves in the next one: 20 packets.
         match second + 1 {
-            2 => assert!(found[0] < 0.2, "{each:?}"),
-            3 | 4 => near(found, &[0.0, 10.0]),
-            _ => near(found, &[6.0, 4.0]),
+            2 => assert!(rates_found[0] < 0.2, "{each:?}"),
+            3 | 4 => near(rates_found, &[0.0, 10.0]),
+            _ => near(rates_found, &[6.0, 4.0]),
         }
     }
 }
@@ -179,16 +179,16 @@ fn a_class_that_was_idle_has_its_rate_again_at_once() {
 /// Classes keep their own rates, even where the class above them has less. Its ceiling limits what they borrow.
 #[test]
 fn a_ceiling_below_the_sum_of_rates_and_of_ceilings() {
-    let above = ("above", "", &[("rate", "4Mbps"), ("ceil", "4Mbps")] as &[_]);
+    let parent = ("above", "", &[("rate", "4Mbps"), ("ceil", "4Mbps")] as &[_]);
     let class = |rate: &'static str, dscp: &'static str| [("rate", rate), ("ceil", "10Mbps"), ("dscp", dscp)];
     let (a, b) = (class("1Mbps", "[0]"), class("1Mbps", "[1]"));
     near(
-        &means("10Mbps", &[above, ("a", "above", &a), ("b", "above", &b)], 2),
+        &means("10Mbps", &[parent, ("a", "above", &a), ("b", "above", &b)], 2),
         &[2.0, 2.0],
     );
     let (a, b) = (class("3Mbps", "[0]"), class("3Mbps", "[1]"));
     near(
-        &means("10Mbps", &[above, ("a", "above", &a), ("b", "above", &b)], 2),
+        &means("10Mbps", &[parent, ("a", "above", &a), ("b", "above", &b)], 2),
         &[3.0, 3.0],
     );
 }
@@ -299,24 +299,28 @@ fn rates_are_those_of_a_kernel() {
     for (rate, tree, kernel, within) in &cases {
         for (burst, kernel) in ["15360B", "1600B"].into_iter().zip(kernel) {
             let mut code = 0;
-            let said = tree.iter().map(|(name, above, rate, ceil, quantum)| {
-                let mut values = vec![("rate", rate.to_string()), ("ceil", ceil.to_string())];
-                values.extend([("burst", burst.to_string()), ("cburst", burst.to_string())]);
+            let declared = tree.iter().map(|(name, parent, rate, ceil, quantum)| {
+                let mut settings_of = vec![("rate", rate.to_string()), ("ceil", ceil.to_string())];
+                settings_of.extend([("burst", burst.to_string()), ("cburst", burst.to_string())]);
                 if !quantum.is_empty() {
-                    values.push(("quantum", quantum.to_string()));
+                    settings_of.push(("quantum", quantum.to_string()));
                 }
                 if !matches!(*name, "x" | "y") {
-                    values.push(("dscp", format!("[{code}]")));
+                    settings_of.push(("dscp", format!("[{code}]")));
                     code += 1;
                 }
-                (*name, *above, values)
+                (*name, *parent, settings_of)
             });
-            let said: Vec<_> = said.collect();
-            let lent: Vec<Vec<(&str, &str)>> = said
+            let declared: Vec<_> = declared.collect();
+            let lent: Vec<Vec<(&str, &str)>> = declared
                 .iter()
                 .map(|(_, _, values)| values.iter().map(|(k, v)| (*k, v.as_str())).collect())
                 .collect();
-            let classes: Vec<Said> = said.iter().zip(&lent).map(|((n, a, _), v)| (*n, *a, &v[..])).collect();
+            let classes: Vec<Said> = declared
+                .iter()
+                .zip(&lent)
+                .map(|((n, a, _), v)| (*n, *a, &v[..]))
+                .collect();
             let s = settings(rate, &classes).with("overhead", "14B").with("burst", burst);
             let each = rates(built(&s), code, 9, |_, _| true);
             for (flow, kernel) in kernel.iter().enumerate() {
@@ -333,27 +337,27 @@ fn rates_are_those_of_a_kernel() {
 /// A byte takes a microsecond at 8 Mb/s: two packets from the bucket, and then one for each of its lengths.
 #[test]
 fn departures_of_one_class_are_those_of_the_shaper_without_classes() {
-    let said = [
+    let class_settings = [
         ("rate", "8Mbps"),
         ("burst", "1000B"),
         ("cburst", "1000B"),
         ("dscp", "[0]"),
     ];
-    let mut b = Bench::new(built(&settings("80Mbps", &[("a", "", &said)])));
+    let mut b = Bench::new(built(&settings("80Mbps", &[("a", "", &class_settings)])));
     b.rate = BitRate(1_000_000_000);
     for id in 0..5 {
         b.arrive(TestPacket::new(id, 0, 1000));
     }
-    let mut at = vec![];
+    let mut times_us = vec![];
     loop {
         let line = b.line();
         match b.by_hand.queue.dequeue(&line, &mut b.log) {
-            Service::Send(_) => at.push(b.now.0 / 1000),
+            Service::Send(_) => times_us.push(b.now.0 / 1000),
             Service::Wait(t) => b.until(t),
             Service::Empty => break,
         }
     }
-    assert_eq!(at, [0, 0, 1000, 2000, 3000]);
+    assert_eq!(times_us, [0, 0, 1000, 2000, 3000]);
 }
 
 #[test]
@@ -409,16 +413,16 @@ fn each_leaf_has_a_discipline_with_its_drops_marks_and_probes() {
 
 #[test]
 fn rates_change_and_packets_stay() {
-    let said = |rate: &'static str| {
+    let settings_with = |rate: &'static str| {
         let class = [("rate", rate), ("burst", "0B"), ("cburst", "0B"), ("dscp", "[0]")];
         settings("80Mbps", &[("a", "", &class)])
     };
-    let mut b = Bench::new(built(&said("8Mbps")));
+    let mut b = Bench::new(built(&settings_with("8Mbps")));
     for id in 0..3 {
         b.arrive(TestPacket::new(id, 0, 1000));
     }
     assert_eq!(b.serve(), Some(0));
-    b.queue.reconfigure(&said("4Mbps")).unwrap();
+    b.queue.reconfigure(&settings_with("4Mbps")).unwrap();
     b.pass(Duration::from_millis(1));
     assert_eq!(b.serve(), None);
     b.pass(Duration::from_millis(1));

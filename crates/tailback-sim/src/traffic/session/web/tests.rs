@@ -56,12 +56,12 @@ fn sizes_of_3gpp_have_the_means_of_their_closed_forms() {
         assert!((found - stated).abs() < 6e-4, "{found}");
     }
     assert!((libm::exp(mu) - 4213.0).abs() < 1.0 && (libm::exp(small_mu) - 476.0).abs() < 1.0);
-    let (main, again) = truncated(mu, sigma, 100.0, 2e6);
-    assert!((main - 10_734.0).abs() < 1.0 && again < 0.01, "{main} {again}");
-    let (embedded, again) = truncated(small_mu, small_sigma, 50.0, 2e6);
+    let (main, redrawn) = truncated(mu, sigma, 100.0, 2e6);
+    assert!((main - 10_734.0).abs() < 1.0 && redrawn < 0.01, "{main} {redrawn}");
+    let (embedded, redrawn) = truncated(small_mu, small_sigma, 50.0, 2e6);
     assert!(
-        (embedded - 8212.0).abs() < 1.0 && (again - 0.17).abs() < 0.005,
-        "{embedded} {again}"
+        (embedded - 8212.0).abs() < 1.0 && (redrawn - 0.17).abs() < 0.005,
+        "{embedded} {redrawn}"
     );
     let s = preset("3gpp");
     for (param, expected) in [(MAIN, main), (EMBEDDED, embedded)] {

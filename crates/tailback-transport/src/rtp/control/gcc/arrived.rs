@@ -48,12 +48,12 @@ impl Arrived {
     /// The rate of the window that this packet ends.
     fn sample(&mut self, at: Time, bytes: u32) -> Option<(f64, bool)> {
         let window = if self.rate.is_none() { FIRST_WINDOW_S } else { WINDOW_S };
-        let last = self.last.replace(at).unwrap_or(at);
-        if at < last {
+        let last_arrival = self.last.replace(at).unwrap_or(at);
+        if at < last_arrival {
             (self.bytes, self.length) = (0, 0.0);
             return None;
         }
-        let gap = at.since(last).seconds();
+        let gap = at.since(last_arrival).seconds();
         self.length += gap;
         if gap >= window {
             // No packet arrived for a long time, so the windows in between do not count.

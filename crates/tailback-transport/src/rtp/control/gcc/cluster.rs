@@ -32,16 +32,13 @@ struct Ends {
 
 impl Ends {
     fn with(ends: Option<Ends>, at: Time, bytes: u32) -> Option<Ends> {
-        let here = (at, bytes);
+        let end = (at, bytes);
         let Some(Ends { first, last }) = ends else {
-            return Some(Ends {
-                first: here,
-                last: here,
-            });
+            return Some(Ends { first: end, last: end });
         };
         Some(Ends {
-            first: if at <= first.0 { here } else { first },
-            last: if at >= last.0 { here } else { last },
+            first: if at <= first.0 { end } else { first },
+            last: if at >= last.0 { end } else { last },
         })
     }
 
@@ -107,23 +104,23 @@ impl Cluster {
 
     /// Bit/s.
     pub fn result(&self) -> Option<f64> {
-        let (sent, arrived) = (self.sent?, self.arrived?);
+        let (sent_ends, arrived_ends) = (self.sent?, self.arrived?);
         let is_enough =
             self.received >= LEAST_RECEIVED && self.received_bytes as f64 >= SHARE_RECEIVED * self.bytes_due();
         let is_measured = |seconds: f64| seconds > 0.0 && seconds <= LONGEST_S;
-        if !is_enough || !is_measured(sent.seconds()) || !is_measured(arrived.seconds()) {
+        if !is_enough || !is_measured(sent_ends.seconds()) || !is_measured(arrived_ends.seconds()) {
             return None;
         }
         let rate = |but: u32, seconds: f64| 8.0 * (self.received_bytes - u64::from(but)) as f64 / seconds;
-        let out = rate(sent.last.1, sent.seconds());
-        let there = rate(arrived.first.1, arrived.seconds());
-        if there > MOST_RATIO * out {
+        let out = rate(sent_ends.last.1, sent_ends.seconds());
+        let in_rate = rate(arrived_ends.first.1, arrived_ends.seconds());
+        if in_rate > MOST_RATIO * out {
             return None;
         }
-        Some(if there < FULL * out {
-            OF_FULL * there
+        Some(if in_rate < FULL * out {
+            OF_FULL * in_rate
         } else {
-            out.min(there)
+            out.min(in_rate)
         })
     }
 }

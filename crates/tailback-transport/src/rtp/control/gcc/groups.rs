@@ -60,13 +60,13 @@ impl Groups {
             present.arrived = present.arrived.max(arrived);
             return None;
         }
-        let whole = *present;
+        let complete_group = *present;
         *present = begun;
-        let before = self.before.replace(whole)?;
+        let before = self.before.replace(complete_group)?;
         Some(Difference {
-            sent: whole.sent - before.sent,
-            arrived: whole.arrived - before.arrived,
-            at: whole.arrived,
+            sent: complete_group.sent - before.sent,
+            arrived: complete_group.arrived - before.arrived,
+            at: complete_group.arrived,
         })
     }
 }
@@ -83,7 +83,7 @@ mod tests {
     fn packets_of_five_milliseconds_are_a_group() {
         let mut g = Groups::default();
         let packets = [(0, 20), (5, 25), (6, 30), (20, 41), (40, 60)];
-        let found: Vec<_> = packets.into_iter().filter_map(|(s, a)| g.add(ms(s), ms(a))).collect();
+        let differences: Vec<_> = packets.into_iter().filter_map(|(s, a)| g.add(ms(s), ms(a))).collect();
         let expected = [
             Difference {
                 sent: 1.0,
@@ -96,17 +96,17 @@ mod tests {
                 at: 41.0,
             },
         ];
-        assert_eq!(found, expected);
+        assert_eq!(differences, expected);
     }
 
     /// After an outage of 200 ms ten packets arrive at once. These packets are one group.
     #[test]
     fn what_a_pause_lets_go_is_one_group() {
-        let mut g = Groups::default();
-        assert_eq!(g.add(ms(0), ms(20)), None);
-        assert!((1..=10).all(|n| g.add(ms(20 * n), ms(220 + n)).is_none()));
+        let mut groups = Groups::default();
+        assert_eq!(groups.add(ms(0), ms(20)), None);
+        assert!((1..=10).all(|n| groups.add(ms(20 * n), ms(220 + n)).is_none()));
         assert_eq!(
-            g.add(ms(300), ms(320)),
+            groups.add(ms(300), ms(320)),
             Some(Difference {
                 sent: 200.0,
                 arrived: 210.0,

@@ -122,8 +122,8 @@ impl Increase {
     }
 
     fn grow(&mut self, arrived: f64, srtt: Option<f64>, now: Time) {
-        let most = MOST_OF_ARRIVED * arrived;
-        if self.rate >= most {
+        let most_rate = MOST_OF_ARRIVED * arrived;
+        if self.rate >= most_rate {
             self.changed = Some(now);
             return;
         }
@@ -138,7 +138,7 @@ impl Increase {
         } else {
             (libm::pow(self.growth, time.min(1.0)) - 1.0) * self.rate
         };
-        self.set((self.rate + step.max(LEAST_STEP)).min(most), now);
+        self.set((self.rate + step.max(LEAST_STEP)).min(most_rate), now);
     }
 
     /// The mean size of the packets of a frame, bits.
@@ -191,10 +191,10 @@ mod tests {
     fn near_its_last_reduction_it_adds_half_a_packet() {
         let grown = |arrived: f64| {
             let mut i = Increase::new(TERMS, 1.0, 1.08);
-            let at = |ms: u64| Time(ms * 1_000_000);
-            i.update(Usage::Over, 3.1e6, Some(0.05), at(0));
-            i.update(Usage::Over, 3.0e6, Some(0.05), at(200));
-            i.update(Usage::Normal, arrived, Some(0.05), at(350));
+            let at_ms = |ms: u64| Time(ms * 1_000_000);
+            i.update(Usage::Over, 3.1e6, Some(0.05), at_ms(0));
+            i.update(Usage::Over, 3.0e6, Some(0.05), at_ms(200));
+            i.update(Usage::Normal, arrived, Some(0.05), at_ms(350));
             i.rate() - 3e6
         };
         assert!((grown(3.0e6) - 0.5 * 100e3 / 11.0).abs() < 1e-6, "{}", grown(3.0e6));

@@ -45,11 +45,11 @@ impl Limited {
 
     pub fn sent(&mut self, bytes: u32, now: Time) {
         let Some(last) = self.last.replace(now) else { return };
-        let most = self.most();
-        let left = (self.budget - f64::from(bytes)).max(-most);
-        self.budget = (left + self.rate * now.since(last).seconds()).min(most);
+        let most_bytes = self.most();
+        let left = (self.budget - f64::from(bytes)).max(-most_bytes);
+        self.budget = (left + self.rate * now.since(last).seconds()).min(most_bytes);
         let bound = if self.is_limited { ENDS } else { BEGINS };
-        self.is_limited = self.budget > bound * most;
+        self.is_limited = self.budget > bound * most_bytes;
     }
 
     /// Time has passed, perhaps without a packet.
@@ -67,15 +67,15 @@ mod tests {
     /// Whether the application limits the rate after a second of packets of 1250 B at a share of an estimate of 1
     /// Mbit/s, and then after another second at 100 %.
     fn limited(share: f64) -> [bool; 2] {
-        let mut l = Limited::new(1e6);
-        let mut at = 0.0;
+        let mut limited = Limited::new(1e6);
+        let mut time_s = 0.0;
         [share, 1.0].map(|share| {
-            let end = at + 1.0;
-            while at < end {
-                l.sent(1250, Time((1e9 * at) as u64));
-                at += 0.01 / share;
+            let end = time_s + 1.0;
+            while time_s < end {
+                limited.sent(1250, Time((1e9 * time_s) as u64));
+                time_s += 0.01 / share;
             }
-            l.is_limited()
+            limited.is_limited()
         })
     }
 

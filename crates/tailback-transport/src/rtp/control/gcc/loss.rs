@@ -163,9 +163,9 @@ impl LossLimit {
             self.partial.lost_kb += if p.fate == Fate::Lost { kb } else { 0.0 };
             newest = newest.max(p.sent);
         }
-        let last = *self.last.get_or_insert(newest);
-        let length = newest.since(last);
-        if newest <= last || length <= LEAST_OBSERVATION {
+        let last_sent = *self.last.get_or_insert(newest);
+        let length = newest.since(last_sent);
+        if newest <= last_sent || length <= LEAST_OBSERVATION {
             return false;
         }
         self.last = Some(newest);
@@ -210,27 +210,27 @@ impl LossLimit {
                 best = (likelihood, line);
             }
         }
-        let mut line = best.1;
-        if line.rate < self.line.rate {
+        let mut best_line = best.1;
+        if best_line.rate < self.line.rate {
             self.reduced = Some(now);
         }
-        if loss > line.inherent {
-            line.rate = line.rate.min(self.line.rate);
+        if loss > best_line.inherent {
+            best_line.rate = best_line.rate.min(self.line.rate);
         }
         if self.is_limited() {
-            line.rate = self.bounded(line.rate, now);
+            best_line.rate = self.bounded(best_line.rate, now);
         }
         let holds = self.hold.until.is_some_and(|until| until > now);
-        if self.state == LossState::Decreasing && holds && line.rate < self.delay {
-            line.rate = line.rate.min(self.hold.rate);
-            self.line = line;
+        if self.state == LossState::Decreasing && holds && best_line.rate < self.delay {
+            best_line.rate = best_line.rate.min(self.hold.rate);
+            self.line = best_line;
             return;
         }
-        self.change_state(line.rate, now);
-        self.line = line;
+        self.change_state(best_line.rate, now);
+        self.line = best_line;
         let is_over = self.recovering.is_none_or(|t| t + GROWTH_WINDOW < now);
         if self.is_limited() && is_over {
-            self.most_in_window = LEAST_RATE.max(GROWTH_OF_WINDOW * line.rate);
+            self.most_in_window = LEAST_RATE.max(GROWTH_OF_WINDOW * best_line.rate);
             self.recovering = Some(now);
         }
     }
@@ -300,7 +300,7 @@ impl LossLimit {
         } else {
             f64::INFINITY
         };
-        let most = self
+        let most_rate = self
             .terms
             .max
             .min(self.proven)
@@ -308,31 +308,31 @@ impl LossLimit {
             .min(self.bound)
             .min(self.delay);
         match (self.arrived, self.reduced) {
-            (Some(arrived), Some(t)) => most + arrived * now.since(t).seconds().min(OPENS_UP_TO_S),
-            _ => most,
+            (Some(arrived), Some(t)) => most_rate + arrived * now.since(t).seconds().min(OPENS_UP_TO_S),
+            _ => most_rate,
         }
     }
 
     /// The line of this rate with the inherent loss that Newton's method finds.
     fn fitted(&self, rate: f64) -> LossyLine {
         let feasible = |p: f64| p.max(LEAST_INHERENT).min((LOSS_OFFSET + LOSS_BALANCE / rate).min(1.0));
-        let line = LossyLine {
+        let lossy_line = LossyLine {
             rate,
             inherent: feasible(self.line.inherent),
         };
-        let (mut first, mut second) = (0.0, 0.0);
-        for (w, o) in self.weighted() {
-            let p = probability(&line, o.rate);
-            let kept = o.kb - o.lost_kb;
-            first += w * (o.lost_kb / p - kept / (1.0 - p));
-            second -= w * (o.lost_kb / (p * p) + kept / ((1.0 - p) * (1.0 - p)));
+        let (mut first_derivative, mut second_derivative) = (0.0, 0.0);
+        for (w, observation) in self.weighted() {
+            let p = probability(&lossy_line, observation.rate);
+            let kept = observation.kb - observation.lost_kb;
+            first_derivative += w * (observation.lost_kb / p - kept / (1.0 - p));
+            second_derivative -= w * (observation.lost_kb / (p * p) + kept / ((1.0 - p) * (1.0 - p)));
         }
-        if second == 0.0 || second.is_nan() {
-            second = -1e-6;
+        if second_derivative == 0.0 || second_derivative.is_nan() {
+            second_derivative = -1e-6;
         }
         LossyLine {
-            inherent: feasible(line.inherent - NEWTON_STEP * first / second),
-            ..line
+            inherent: feasible(lossy_line.inherent - NEWTON_STEP * first_derivative / second_derivative),
+            ..lossy_line
         }
     }
 
@@ -351,10 +351,10 @@ impl LossLimit {
 
 /// The probability of a loss at this rate.
 fn probability(line: &LossyLine, rate: f64) -> f64 {
-    let above = if rate > line.rate {
+    let excess_loss = if rate > line.rate {
         (1.0 - line.inherent) * (rate - line.rate) / rate
     } else {
         0.0
     };
-    (line.inherent + above).clamp(1e-6, 1.0 - 1e-6)
+    (line.inherent + excess_loss).clamp(1e-6, 1.0 - 1e-6)
 }

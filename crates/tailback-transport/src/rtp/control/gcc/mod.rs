@@ -240,9 +240,9 @@ impl RateControl for Gcc {
         });
         let mut received: Vec<_> = received.collect();
         received.sort_by_key(|(at, _)| *at);
-        for (at, p) in &received {
-            self.arrived.add(*at, p.bytes);
-            if let Some(d) = self.groups.add(p.sent, *at) {
+        for (arrival, p) in &received {
+            self.arrived.add(*arrival, p.bytes);
+            if let Some(d) = self.groups.add(p.sent, *arrival) {
                 self.trendline.add(&d);
             }
         }
@@ -318,21 +318,21 @@ mod tests {
             ecn: Ecn::NotEct,
         };
         let mut gcc = build(&Settings::defaults(&MODEL), terms);
-        let at = |ms: u64| Time(ms * 1_000_000);
+        let at_ms = |ms: u64| Time(ms * 1_000_000);
         for report in 0..60 {
             let packets: Vec<ReportedPacket> = (10 * report..10 * report + 10)
                 .map(|number| ReportedPacket {
                     number,
                     bytes: 1250,
-                    sent: at(10 * number),
+                    sent: at_ms(10 * number),
                     fate: Fate::Received {
-                        at: at(10 * number + 35 - 15 * (number % 2)),
+                        at: at_ms(10 * number + 35 - 15 * (number % 2)),
                         marked: false,
                     },
                 })
                 .collect();
             gcc.on_feedback(&Feedback {
-                now: at(100 * report + 160),
+                now: at_ms(100 * report + 160),
                 packets: &packets,
                 rtt: Duration::from_millis(40),
                 in_flight: 0,

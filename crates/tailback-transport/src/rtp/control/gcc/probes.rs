@@ -123,10 +123,10 @@ impl Probes {
     /// The rate that the packets of a report prove, in the order of their arrival.
     pub fn result(&mut self, received: &[(Time, &ReportedPacket)], now: Time) -> Option<f64> {
         let mut news = None;
-        for (at, p) in received.iter().filter(|(_, p)| p.fate != Fate::Lost) {
+        for (arrival, p) in received.iter().filter(|(_, p)| p.fate != Fate::Lost) {
             let all = self.sent.iter_mut().map(|(_, c)| c).chain(self.planned.front_mut());
             for c in all {
-                if c.receive(p.number, p.bytes, p.sent, *at)
+                if c.receive(p.number, p.bytes, p.sent, *arrival)
                     && let Some(rate) = c.result()
                 {
                     news = Some(rate);
@@ -177,14 +177,14 @@ impl Probes {
             }
             return;
         };
-        let since = now.since(last.at);
+        let elapsed = now.since(last.at);
         if let Some(rate) = self.further(&last, estimate, bound, now) {
             self.add(rate, Why::Search, estimate, now);
-        } else if last.why == Why::Search && since <= RESULT_WITHIN {
+        } else if last.why == Why::Search && elapsed <= RESULT_WITHIN {
             // The result of the last cluster is awaited.
-        } else if let Some(rate) = self.after_fall(estimate, since, now) {
+        } else if let Some(rate) = self.after_fall(estimate, elapsed, now) {
             self.add(rate, Why::Fall, estimate, now);
-        } else if self.is_limited && since >= LIMITED_EVERY {
+        } else if self.is_limited && elapsed >= LIMITED_EVERY {
             self.add(FURTHER * self.largest, Why::Limited, estimate, now);
         } else if self.stands(estimate, now) {
             self.stood = Some(now);
@@ -209,7 +209,7 @@ impl Probes {
     fn after_fall(&mut self, estimate: f64, since: Duration, now: Time) -> Option<f64> {
         let fell = self.before.filter(|before| estimate < FALL * before);
         self.fall = self.fall.or(fell.map(|before| (now, before)));
-        let (at, before) = self.fall?;
+        let (at, rate_before) = self.fall?;
         if now.since(at) > FALL_LASTS {
             self.fall = None;
             return None;
@@ -219,7 +219,7 @@ impl Probes {
             return None;
         }
         self.fall = None;
-        Some(AFTER_FALL * before)
+        Some(AFTER_FALL * rate_before)
     }
 
     fn stands(&self, estimate: f64, now: Time) -> bool {
@@ -284,14 +284,14 @@ mod tests {
     /// time before. `look` is called every 1.5 s.
     #[test]
     fn after_a_fall_0_85_of_the_estimate_before_is_tried() {
-        let after_fall = |until: f64| {
+        let after_fall = |fall_s: f64| {
             let mut p = Probes::new(10e6);
             for n in 0..4 {
                 let seconds = 1.5 * f64::from(n);
-                let rates = planned(&mut p, 3000.0, Bound::Delay, seconds < until, seconds);
+                let rates = planned(&mut p, 3000.0, Bound::Delay, seconds < fall_s, seconds);
                 assert_eq!(rates.is_empty(), n > 0);
             }
-            planned(&mut p, 1900.0, Bound::Delay, 6.0 < until, 6.0)
+            planned(&mut p, 1900.0, Bound::Delay, 6.0 < fall_s, 6.0)
         };
         assert_eq!(after_fall(10.0), [2550.0]);
         // The end of the limit is seen at 4.5 s in the first case, 1.5 s before the fall, and at 3 s in the second

@@ -98,13 +98,13 @@ impl Trendline {
     }
 
     fn judge(&mut self, slope: f64, d: &Difference) {
-        let before = std::mem::replace(&mut self.slope, slope);
+        let slope_before = std::mem::replace(&mut self.slope, slope);
         let m = self.scaled();
         if m > self.threshold {
             // Half of the time since the last group already counts as overuse.
             let (time, groups) = self.over.map_or((d.sent / 2.0, 1), |(t, n)| (t + d.sent, n + 1));
             self.over = Some((time, groups));
-            if time > LEAST_OVERUSE_MS && groups > 1 && slope > before {
+            if time > LEAST_OVERUSE_MS && groups > 1 && slope > slope_before {
                 self.over = None;
                 self.usage = Usage::Over;
             }
@@ -165,12 +165,12 @@ mod tests {
             let mut t = Trendline::new();
             t.count = count;
             for n in 0..3 {
-                let d = Difference {
+                let difference = Difference {
                     sent: 20.0,
                     arrived: 21.0,
                     at: 0.0,
                 };
-                t.judge(slope + 1e-6 * f64::from(n), &d);
+                t.judge(slope + 1e-6 * f64::from(n), &difference);
             }
             t.usage()
         };

@@ -72,20 +72,20 @@ mod tests {
     fn found(rounds: f64) -> Option<(u64, f64)> {
         let mut drift = Drift::new(Duration::from_seconds(600.0), Some(rounds));
         let ms = |n: u64| Time(n * 1_000_000);
-        let mut found = None;
+        let mut first_halving = None;
         for n in 0..400_u64 {
-            let (sent, way) = (ms(100 * n), if n < 100 { 20 } else { 60 });
-            let queueing = drift.queueing(sent, sent + Duration::from_millis(way));
-            drift.report(0.05, 0.06, sent + Duration::from_millis(way));
-            let halved = drift.share(sent + Duration::from_millis(way)) < 1.0;
-            if halved && found.is_none() {
-                found = Some((n, queueing));
-            } else if n > found.map_or(u64::MAX, |p| p.0) {
+            let (sent_at, way) = (ms(100 * n), if n < 100 { 20 } else { 60 });
+            let queueing = drift.queueing(sent_at, sent_at + Duration::from_millis(way));
+            drift.report(0.05, 0.06, sent_at + Duration::from_millis(way));
+            let halved = drift.share(sent_at + Duration::from_millis(way)) < 1.0;
+            if halved && first_halving.is_none() {
+                first_halving = Some((n, queueing));
+            } else if n > first_halving.map_or(u64::MAX, |p| p.0) {
                 assert_eq!(queueing, 0.0);
             }
         }
         assert_eq!(drift.share(ms(50_000)), 1.0);
-        found
+        first_halving
     }
 
     /// The smoothed least delay passes 15 of 40 ms after 121 round trips, because 1 - (255 / 256)^121 = 0.377. With 64

@@ -239,8 +239,8 @@ impl Scream {
 
     fn smooth(&mut self, f: &Feedback, queueing: Option<f64>) {
         self.srtt += (f.rtt.seconds() - self.srtt) / 8.0;
-        let since = |t: Time| f.now.since(t).seconds();
-        if self.delivered > 0 && since(self.alpha_updated) >= ALPHA_EVERY.seconds().min(self.srtt) {
+        let seconds_since = |t: Time| f.now.since(t).seconds();
+        if self.delivered > 0 && seconds_since(self.alpha_updated) >= ALPHA_EVERY.seconds().min(self.srtt) {
             let share = f64::from(self.marked) / f64::from(self.delivered);
             let gain = if share >= self.alpha { ALPHA_UP } else { ALPHA_DOWN };
             let to = if share >= self.alpha { share } else { 0.0 };
@@ -248,7 +248,7 @@ impl Scream {
             (self.delivered, self.marked, self.alpha_updated) = (0, 0, f.now);
         }
         if let Some(queueing) = queueing
-            && since(self.queueing_updated) >= self.virtual_rtt().min(self.srtt)
+            && seconds_since(self.queueing_updated) >= self.virtual_rtt().min(self.srtt)
         {
             self.queueing = match queueing < self.queueing {
                 true => queueing,
@@ -265,21 +265,21 @@ impl Scream {
 
     /// Reduce the window, at most once in a round trip, or once in a virtual round trip if this is shorter.
     fn reduce(&mut self, f: &Feedback) {
-        let (v, goal) = (self.virtual_rtt(), self.goal.get());
-        let spread = (self.srtt / v).max(1.0);
+        let (virtual_rtt, goal) = (self.virtual_rtt(), self.goal.get());
+        let spread = (self.srtt / virtual_rtt).max(1.0);
         if self
             .reduced
-            .is_some_and(|t| f.now.since(t).seconds() < v.min(self.srtt))
+            .is_some_and(|t| f.now.since(t).seconds() < virtual_rtt.min(self.srtt))
         {
             return;
         }
         let is_l4s = self.terms.ecn == Ecn::Ect1;
         let long_ago = self
             .reduced
-            .is_none_or(|t| f.now.since(t).seconds() > POST_CONGESTION * v.max(self.srtt));
-        let before = self.window;
+            .is_none_or(|t| f.now.since(t).seconds() > POST_CONGESTION * virtual_rtt.max(self.srtt));
+        let window_before = self.window;
         let (is_lost, is_marked) = (self.is_lost, self.is_marked);
-        let kept = if is_lost {
+        let kept_share = if is_lost {
             self.s.get(&BETA_LOSS)
         } else if is_marked && is_l4s {
             let mut share = self.alpha / 2.0 / spread;
@@ -298,9 +298,9 @@ impl Scream {
             return;
         };
         if self.has_grown {
-            (self.inflection, self.has_grown) = (before, false);
+            (self.inflection, self.has_grown) = (window_before, false);
         }
-        self.window = (self.window * kept).max(MIN_REF_WND);
+        self.window = (self.window * kept_share).max(MIN_REF_WND);
         (self.reduced, self.is_lost, self.is_marked) = (Some(f.now), false, false);
     }
 
@@ -310,12 +310,12 @@ impl Scream {
         if acked == 0.0 || self.window > allowed || self.target() >= self.terms.max {
             return;
         }
-        let (v, scale) = (self.virtual_rtt(), self.scale());
+        let (virtual_rtt, scale) = (self.virtual_rtt(), self.scale());
         let post = self.congested.map_or(1.0, |t| {
-            (now.since(t).seconds() / (POST_CONGESTION * v.max(self.srtt))).clamp(0.0, 1.0)
+            (now.since(t).seconds() / (POST_CONGESTION * virtual_rtt.max(self.srtt))).clamp(0.0, 1.0)
         });
         let more = 1.0 + self.s.get(&MUL_INCREASE) * self.window / MSS * post * scale;
-        let slow = (MSS / self.window).min(1.0) * (self.srtt / v).min(1.0) * scale.max(LEAST_SCALE);
+        let slow = (MSS / self.window).min(1.0) * (self.srtt / virtual_rtt).min(1.0) * scale.max(LEAST_SCALE);
         self.window += acked * slow * more * self.calm().max(LEAST_JITTER_SCALE);
         self.has_grown = true;
     }

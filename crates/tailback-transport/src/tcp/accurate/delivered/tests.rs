@@ -53,14 +53,14 @@ fn counted(mut d: Delivered, acks: impl IntoIterator<Item = (Segment, Arrivals)>
 
 #[test]
 fn an_ack_a_packet_counts_through_the_wrap() {
-    let mut d = linux();
-    let said = [6, 6, 7, 7, 0, 1].map(|ace| {
+    let mut delivered = linux();
+    let answers = [6, 6, 7, 7, 0, 1].map(|ace| {
         let (s, new) = ack(ace, 1);
-        d.take(&s, new);
-        (d.marked(), d.hear())
+        delivered.take(&s, new);
+        (delivered.marked(), delivered.hear())
     });
-    assert_eq!(said.map(|s| s.0), [1, 1, 2, 2, 3, 4]);
-    assert_eq!(said.map(|s| s.1.0), [1460, 0, 1460, 0, 1460, 1460]);
+    assert_eq!(answers.map(|s| s.0), [1, 1, 2, 2, 3, 4]);
+    assert_eq!(answers.map(|s| s.1.0), [1460, 0, 1460, 0, 1460, 1460]);
 }
 
 /// `delivered_largeack`, `delivered_largeack2`, `delivered_maxack`, `delivered_2ndlargeack`.
@@ -86,13 +86,13 @@ fn the_option_rules_out_eight_more() {
 /// `noprogress`, `tsnoprogress`, `tsprogress`: an ACK of no new data counts only if it has a newer time stamp.
 #[test]
 fn an_ack_without_progress_is_not_read() {
-    let at = |ms: u64, (mut s, new): (Segment, Arrivals)| {
+    let ack_at = |ms: u64, (mut s, new): (Segment, Arrivals)| {
         s.timestamps = Some((Time(ms), Time::ZERO));
         (s, new)
     };
     assert_eq!(counted(linux(), [ack(5, 1), with_option(ack(6, 0), 1000)]), 0);
-    assert_eq!(counted(linux(), [at(2, ack(5, 1)), at(2, ack(6, 0))]), 0);
-    assert_eq!(counted(linux(), [at(2, ack(5, 1)), at(3, ack(6, 0))]), 1);
+    assert_eq!(counted(linux(), [ack_at(2, ack(5, 1)), ack_at(2, ack(6, 0))]), 0);
+    assert_eq!(counted(linux(), [ack_at(2, ack(5, 1)), ack_at(3, ack(6, 0))]), 1);
 }
 
 /// All packets are marked, and one ACK of 16 arrives. The flags alone are the same as before.
@@ -112,23 +112,23 @@ fn thinned_acks_of_marked_packets() {
 #[test]
 fn a_first_ace_of_zero_is_cleared_on_the_path() {
     let (s, new) = ack(0, 1);
-    let mut d = linux();
-    assert!(!d.take(&s, new));
-    assert_eq!(d.marked(), 0);
+    let mut delivered = linux();
+    assert!(!delivered.take(&s, new));
+    assert_eq!(delivered.marked(), 0);
     let (s, new) = ack(5, 1);
-    let mut d = linux();
-    assert!(d.take(&s, new));
+    let mut delivered = linux();
+    assert!(delivered.take(&s, new));
     // Later 0 is a count like any other.
     let (s, new) = ack(0, 3);
-    assert!(d.take(&s, new));
-    assert_eq!(d.marked(), 3);
+    assert!(delivered.take(&s, new));
+    assert_eq!(delivered.marked(), 3);
 }
 
 /// Table 3: the last segment of the handshake says whether the SYN-ACK was marked.
 #[test]
 fn a_marked_syn_ack_counts_one() {
     for (ace, marked) in [(0b010, 0), (0b100, 0), (0b011, 0), (0b110, 1)] {
-        let d = Delivered::new(AccurateForm::Linux, SEGMENT, true);
-        assert_eq!(counted(d, [ack(ace, 0)]), marked);
+        let delivered = Delivered::new(AccurateForm::Linux, SEGMENT, true);
+        assert_eq!(counted(delivered, [ack(ace, 0)]), marked);
     }
 }

@@ -10,9 +10,9 @@ const SEGMENT: u64 = 1000;
 fn bbr(form: &str, payload: &str, window: &str) -> Box<Bbr> {
     let rules = config(&[("payload", payload), ("initial_window", window), ("header", "40B")]).window;
     let own = Settings::defaults(&MODEL).with("form", form);
-    let mut made = Bbr::new(&own, &rules);
-    made.draw(&mut Stream::new(1, "test"));
-    Box::new(made)
+    let mut bbr = Bbr::new(&own, &rules);
+    bbr.draw(&mut Stream::new(1, "test"));
+    Box::new(bbr)
 }
 
 /// A sender on the test path, with the delivered bytes and the time.
@@ -57,15 +57,15 @@ impl Hand {
             rtt: Some(interval),
             application_limited: false,
         };
-        let mut a = AckEvent {
+        let mut ack = AckEvent {
             now: Time::from_seconds(self.now / 1e3),
             ..acked(SEGMENT)
         };
-        change(&mut sample, &mut a);
+        change(&mut sample, &mut ack);
         let mut event = AckEvent {
             rate: None,
-            pipe: sample.in_flight.saturating_sub(a.lost),
-            ..a
+            pipe: sample.in_flight.saturating_sub(ack.lost),
+            ..ack
         };
         event.rate = Some(&sample);
         self.bbr.on_ack(&event);
@@ -175,7 +175,7 @@ fn phases_of_the_cycle_end_as_they_should() {
         Mode::ProbeBw { phase, .. } => phase,
         other => panic!("{other:?}"),
     };
-    for (in_flight, lost, left) in [(43, 0, false), (52, 0, true), (43, SEGMENT, true)] {
+    for (in_flight, lost, ends_phase) in [(43, 0, false), (52, 0, true), (43, SEGMENT, true)] {
         let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
         h.settle();
         while phase(&h) != 0 {
@@ -189,8 +189,8 @@ fn phases_of_the_cycle_end_as_they_should() {
                 break;
             }
         }
-        assert_eq!(phase(&h) == DRAINING, left, "{in_flight}, {lost}");
-        if left {
+        assert_eq!(phase(&h) == DRAINING, ends_phase, "{in_flight}, {lost}");
+        if ends_phase {
             // The target of the draining phase is 40 segments plus 3.
             h.ack(1.0, 1.0, 40.0, 43, |_, _| {});
             assert_eq!(phase(&h), DRAINING);
@@ -208,7 +208,7 @@ fn linux_counts_what_is_there_when_the_next_segment_leaves() {
         Mode::ProbeBw { phase, .. } => phase,
         other => panic!("{other:?}"),
     };
-    for (before, left) in [(55, false), (56, true)] {
+    for (before, ends_phase) in [(55, false), (56, true)] {
         let mut h = Hand::new(bbr("linux", "1000B", "10 packets"));
         h.bbr.sending_begins(Time::ZERO, Some(Duration::from_millis(40)));
         h.settle();
@@ -220,8 +220,8 @@ fn linux_counts_what_is_there_when_the_next_segment_leaves() {
                 h.ack(1.0, 1.0, 40.0, before - 1, |_, _| {});
             }
         }
-        assert_eq!(phase(&h) == DRAINING, left, "{before}");
-        if left {
+        assert_eq!(phase(&h) == DRAINING, ends_phase, "{before}");
+        if ends_phase {
             h.ack(1.0, 1.0, 40.0, 46, |s, _| s.until_next = Duration::from_micros(900));
             assert_eq!(phase(&h), DRAINING);
             h.ack(1.0, 1.0, 40.0, 46, |s, _| s.until_next = Duration::from_micros(1100));

@@ -192,22 +192,22 @@ impl Bbr3 {
 
     /// Count the marks of an ACK, including an ACK that delivers no data.
     pub(super) fn count_marks(&mut self, a: &AckEvent<'_>) {
-        let m = &mut self.marks;
-        m.total += a.marked;
-        m.counts |= m.allowed && self.trips.least.is_some_and(|r| r <= LONGEST_PATH);
-        m.in_round |= m.counts && a.marked > 0;
-        m.open = a.phase == Phase::Open;
+        let marks = &mut self.marks;
+        marks.total += a.marked;
+        marks.counts |= marks.allowed && self.trips.least.is_some_and(|r| r <= LONGEST_PATH);
+        marks.in_round |= marks.counts && a.marked > 0;
+        marks.open = a.phase == Phase::Open;
     }
 
     /// Once per round, update the smoothed share of marked data.
     pub(super) fn smooth_marks(&mut self, s: &Sample) {
-        let m = &mut self.marks;
-        if m.counts && s.has_data && self.path.begins_round(s) && s.total > m.delivered {
-            let share = (m.total - m.marked) as f64 / (s.total - m.delivered) as f64;
-            m.share = ((1.0 - WEIGHT) * m.share + WEIGHT * share).min(1.0);
-            (m.delivered, m.marked) = (s.total, m.total);
-            m.startup_rounds = if share >= TOO_MANY { m.startup_rounds + 1 } else { 0 };
-            if !self.full.reached && m.startup_rounds >= MARKED_ROUNDS {
+        let marks = &mut self.marks;
+        if marks.counts && s.has_data && self.path.begins_round(s) && s.total > marks.delivered {
+            let share = (marks.total - marks.marked) as f64 / (s.total - marks.delivered) as f64;
+            marks.share = ((1.0 - WEIGHT) * marks.share + WEIGHT * share).min(1.0);
+            (marks.delivered, marks.marked) = (s.total, marks.total);
+            marks.startup_rounds = if share >= TOO_MANY { marks.startup_rounds + 1 } else { 0 };
+            if !self.full.reached && marks.startup_rounds >= MARKED_ROUNDS {
                 self.leave_startup_by_loss();
             }
         }

@@ -140,7 +140,7 @@ impl Bbr3 {
     pub(super) fn take_loss(&mut self, lost: &Lost) {
         self.path.delivered = lost.delivered;
         self.note_loss();
-        let (mut in_flight, since) = (real(lost.in_flight_at_send), real(lost.lost_since_send));
+        let (mut in_flight, lost_since) = (real(lost.in_flight_at_send), real(lost.lost_since_send));
         let counts = match self.form {
             Bbr3Form::Draft => {
                 self.save();
@@ -148,22 +148,22 @@ impl Bbr3 {
             }
             Bbr3Form::Linux => {
                 if lost.by_probe {
-                    in_flight = self.bounds.inflight_latest + since;
+                    in_flight = self.bounds.inflight_latest + lost_since;
                 }
                 self.bounds.last_loss.replace(lost.now) != Some(lost.now)
             }
         };
         self.bounds.ranges += u32::from(counts);
-        if self.cycle.is_probe && self.is_too_high(since, in_flight) {
-            let at = match self.form {
-                Bbr3Form::Draft => inflight_at_loss(in_flight, since, real(lost.bytes)),
+        if self.cycle.is_probe && self.is_too_high(lost_since, in_flight) {
+            let flight_at_loss = match self.form {
+                Bbr3Form::Draft => inflight_at_loss(in_flight, lost_since, real(lost.bytes)),
                 Bbr3Form::Linux if lost.by_probe => in_flight,
-                Bbr3Form::Linux => segments_at_loss(in_flight, since, real(lost.bytes), self.rules.segment),
+                Bbr3Form::Linux => segments_at_loss(in_flight, lost_since, real(lost.bytes), self.rules.segment),
             };
             if self.state == State::Up {
                 self.saved.state = Some(State::Up);
             }
-            self.handle_too_high(at, lost.application_limited, lost.now);
+            self.handle_too_high(flight_at_loss, lost.application_limited, lost.now);
         }
     }
 

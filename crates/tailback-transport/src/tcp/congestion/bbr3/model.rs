@@ -107,7 +107,7 @@ impl PathModel {
         self.least = rtt.map_or(self.least, |x| self.least.min(x));
         self.delivered = r.total;
         let lost = real(a.lost - a.lost_by_timer);
-        let (newly, left) = (real(r.newly), real(r.in_flight));
+        let (newly, left_in_flight) = (real(r.newly), real(r.in_flight));
         let believed = r.has_data() && r.interval.0 > 0 && r.interval >= self.least;
         Sample {
             now: a.now,
@@ -123,8 +123,8 @@ impl PathModel {
             total: r.total,
             lost: real(r.lost) + lost,
             in_flight_at_send: real(r.in_flight_at_send),
-            in_flight_before: left + newly,
-            in_flight: (left - lost).max(0.0),
+            in_flight_before: left_in_flight + newly,
+            in_flight: (left_in_flight - lost).max(0.0),
             rtt,
             limited: r.application_limited,
             marked: real(r.marked),

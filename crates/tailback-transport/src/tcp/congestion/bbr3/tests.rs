@@ -21,9 +21,9 @@ fn made(own: &Settings, values: &[(&str, &str)]) -> Bbr3 {
         ("header", "40B"),
     ];
     let rules = config(&[&base, values].concat()).window;
-    let mut made = Bbr3::new(own, &rules);
-    made.draw(&mut Stream::new(1, "test"));
-    made
+    let mut bbr3 = Bbr3::new(own, &rules);
+    bbr3.draw(&mut Stream::new(1, "test"));
+    bbr3
 }
 
 /// A sender on the test path, with the delivered and lost bytes and the time.
@@ -84,14 +84,14 @@ impl Hand {
             rtt: Some(interval),
             application_limited: false,
         };
-        let mut a = AckEvent {
+        let mut ack = AckEvent {
             now: self.now(),
             ..acked(SEGMENT)
         };
-        change(&mut sample, &mut a);
+        change(&mut sample, &mut ack);
         self.q.on_ack(&AckEvent {
             rate: Some(&sample),
-            ..a
+            ..ack
         });
     }
 
@@ -259,13 +259,13 @@ fn a_probe_s_rate_lasts_for_two_cycles() {
     let mut h = Hand::settle();
     h.until(State::Up, 1.0);
     h.round(1.2);
-    let found = h.q.path.max_bw();
-    assert!((found / 1.2e6 - 1.0).abs() < 1e-9);
+    let max_bw = h.q.path.max_bw();
+    assert!((max_bw / 1.2e6 - 1.0).abs() < 1e-9);
     h.until(State::Cruise, 1.0);
     for _ in 0..30 {
         h.round(1.0);
     }
-    assert_eq!(h.q.path.max_bw(), found, "30 rounds later");
+    assert_eq!(h.q.path.max_bw(), max_bw, "30 rounds later");
     h.until(State::Down, 1.0);
     h.until(State::Cruise, 1.0);
     h.until(State::Down, 1.0);
@@ -346,8 +346,8 @@ fn a_round_with_a_loss_lowers_the_short_term() {
 /// or less, do not end Startup. Without SACK any loss ends Startup.
 #[test]
 fn startup_ends_by_loss() {
-    let run = |values: &[(&str, &str)], ranges: u32, lost: u64, limited: bool| {
-        let mut h = Hand::with(values);
+    let run = |overrides: &[(&str, &str)], ranges: u32, lost: u64, limited: bool| {
+        let mut h = Hand::with(overrides);
         h.out = 200;
         h.round(0.2);
         h.round(0.4);
@@ -413,7 +413,7 @@ fn the_bound_grows_twice_as_fast_each_round() {
     (h.q.bounds.inflight_longterm, h.q.cwnd) = (60_000.0, 60_000.0);
     let mut grown = Vec::new();
     for _ in 0..5 {
-        let before = h.longterm();
+        let bound_before = h.longterm();
         let end = h.q.path.round + 1;
         while h.q.path.round < end {
             (h.out, h.q.cwnd) = (
@@ -422,7 +422,7 @@ fn the_bound_grows_twice_as_fast_each_round() {
             );
             h.ack(1.0, 1.0, 40.0, |s, _| s.in_flight_at_send = 0);
         }
-        grown.push(h.longterm() - before);
+        grown.push(h.longterm() - bound_before);
     }
     assert!(grown.windows(2).all(|g| g[1] >= g[0]), "{grown:?}");
     assert!(grown[4] >= 8.0 && grown[0] <= 2.0, "{grown:?}");
@@ -469,7 +469,7 @@ fn after_a_rest_it_paces_at_the_rate_and_does_not_probe_rtt() {
 #[test]
 fn a_timeout_leaves_one_segment_more_than_is_in_flight() {
     let mut h = Hand::settle();
-    let before = h.q.cwnd;
+    let cwnd_before = h.q.cwnd;
     h.q.on_congestion(&CongestionEvent {
         in_flight: 7000,
         ..sign(Congestion::Timeout { again: false }, 40_000)
@@ -479,8 +479,8 @@ fn a_timeout_leaves_one_segment_more_than_is_in_flight() {
     assert_eq!(h.q.cwnd, 9000.0);
     h.ack(1.0, 1.0, 40.0, |_, _| {});
     assert!(
-        h.q.cwnd >= before.min(h.q.bounds.inflight_shortterm) - 1.0,
-        "{} of {before}",
+        h.q.cwnd >= cwnd_before.min(h.q.bounds.inflight_shortterm) - 1.0,
+        "{} of {cwnd_before}",
         h.q.cwnd
     );
 }

@@ -7,13 +7,13 @@ use crate::tcp::testing::config;
 
 /// Segments of 1000 B of payload and 1040 on the wire.
 fn control(target: &str, window: &str) -> Box<dyn CongestionControl> {
-    let own = Settings::defaults(&MODEL).with("target", target).with("window", "1s");
-    let values = [
+    let own_settings = Settings::defaults(&MODEL).with("target", target).with("window", "1s");
+    let settings = [
         ("payload", "1000B"),
         ("initial_window", window),
         ("initial_ssthresh", "1000B"),
     ];
-    build(&own, &config(&values).window)
+    build(&own_settings, &config(&settings).window)
 }
 
 /// The source from the side of the network, with segments numbered from 0.
@@ -51,12 +51,12 @@ impl Dialogue {
 
     /// All segments that the window allows: `M` for a marked segment, `-` for any other.
     fn sends(&mut self) -> String {
-        let mut seen = String::new();
+        let mut colours = String::new();
         while ((self.next - self.una + 1) * 1000) as f64 <= self.c.cwnd() {
-            seen.push(self.colour(self.next, false));
+            colours.push(self.colour(self.next, false));
             self.next += 1;
         }
-        seen
+        colours
     }
 
     fn repeats(&mut self) -> char {
@@ -95,126 +95,128 @@ impl Dialogue {
 /// Below the target every round trip adds all growth, and one segment of the other window, to the marked window.
 #[test]
 fn below_the_target_the_marked_window_takes_over() {
-    let mut d = Dialogue::new("100Mbps", "4 packets");
-    assert_eq!(d.sends(), "----");
-    d.acks(4, 25);
-    assert_eq!(d.sends(), "M---");
-    assert!((1.5..2.0).contains(&d.marked()), "{}", d.marked());
+    let mut dialogue = Dialogue::new("100Mbps", "4 packets");
+    assert_eq!(dialogue.sends(), "----");
+    dialogue.acks(4, 25);
+    assert_eq!(dialogue.sends(), "M---");
+    assert!((1.5..2.0).contains(&dialogue.marked()), "{}", dialogue.marked());
     // Two more segments are marked for each acknowledged window: one by which the window grows, and one of the other
     // window.
     for _ in 0..3 {
-        let (out, before) = (d.next - d.una, d.marked());
-        d.acks(out, 25);
-        d.sends();
-        let more = (d.marked() - before) * d.window() / out as f64;
+        let (out, before) = (dialogue.next - dialogue.una, dialogue.marked());
+        dialogue.acks(out, 25);
+        dialogue.sends();
+        let more = (dialogue.marked() - before) * dialogue.window() / out as f64;
         assert!((1.9..2.3).contains(&more), "{more} after {before}");
     }
     for _ in 0..8 {
-        let out = d.next - d.una;
-        d.acks(out, 25);
-        d.sends();
+        let out = dialogue.next - dialogue.una;
+        dialogue.acks(out, 25);
+        dialogue.sends();
     }
-    assert_eq!(d.marked(), d.window());
-    let out = d.next - d.una;
-    d.acks(out, 25);
-    assert!(!d.sends().contains('-'));
+    assert_eq!(dialogue.marked(), dialogue.window());
+    let out = dialogue.next - dialogue.una;
+    dialogue.acks(out, 25);
+    assert!(!dialogue.sends().contains('-'));
 }
 
 /// Above the target the other window takes these segments back, and the whole window grows as Reno's.
 #[test]
 fn above_the_target_the_marks_go() {
-    let mut d = Dialogue::new("100Mbps", "10 packets");
+    let mut dialogue = Dialogue::new("100Mbps", "10 packets");
     for _ in 0..20 {
-        d.sends();
-        let out = d.next - d.una;
-        d.acks(out, 25);
+        dialogue.sends();
+        let out = dialogue.next - dialogue.una;
+        dialogue.acks(out, 25);
     }
-    let reno = d.window();
-    assert!((reno - 30.0).abs() < 1.0 && d.marked() == reno);
+    let reno = dialogue.window();
+    assert!((reno - 30.0).abs() < 1.0 && dialogue.marked() == reno);
     // 1040 B in 10 us is 832 Mb/s. Within a round trip the rate, a mean over a second, is therefore far above the
     // target.
-    let mut d = Dialogue {
+    let mut dialogue = Dialogue {
         c: control("8kbps", "10 packets"),
         next: 0,
         una: 0,
         ms: 0,
     };
     for _ in 0..20 {
-        d.sends();
-        let out = d.next - d.una;
-        d.acks(out, 1);
+        dialogue.sends();
+        let out = dialogue.next - dialogue.una;
+        dialogue.acks(out, 1);
     }
-    assert!((d.window() - reno).abs() < 1e-9 && d.marked() == 0.0);
-    assert!(!d.sends().contains('M'));
+    assert!((dialogue.window() - reno).abs() < 1e-9 && dialogue.marked() == 0.0);
+    assert!(!dialogue.sends().contains('M'));
 }
 
 fn half_marked() -> Dialogue {
-    let mut d = Dialogue::new("100Mbps", "8 packets");
+    let mut dialogue = Dialogue::new("100Mbps", "8 packets");
     for _ in 0..2 {
-        d.sends();
-        let out = d.next - d.una;
-        d.acks(out, 25);
+        dialogue.sends();
+        let out = dialogue.next - dialogue.una;
+        dialogue.acks(out, 25);
     }
-    assert_eq!(d.sends(), "MMM-------"[..d.window() as usize].to_string());
-    d
+    assert_eq!(dialogue.sends(), "MMM-------"[..dialogue.window() as usize].to_string());
+    dialogue
 }
 
 #[test]
 fn a_lost_segment_without_a_mark_halves_the_other_window_alone() {
-    let mut d = half_marked();
-    d.acks(3, 25);
-    let (marked, other) = (d.marked(), d.window() - d.marked());
-    d.loses();
-    let flight = (d.next - d.una) as f64;
-    let left = flight * (0.5 + 0.5 * marked / (marked + other));
+    let mut dialogue = half_marked();
+    dialogue.acks(3, 25);
+    let (marked, unmarked) = (dialogue.marked(), dialogue.window() - dialogue.marked());
+    dialogue.loses();
+    let flight = (dialogue.next - dialogue.una) as f64;
+    let window_left = flight * (0.5 + 0.5 * marked / (marked + unmarked));
     assert!(
-        (d.window() - left).abs() < 1e-6 && d.marked() == marked,
+        (dialogue.window() - window_left).abs() < 1e-6 && dialogue.marked() == marked,
         "{}",
-        d.window()
+        dialogue.window()
     );
     // The three marked segments have arrived, so the marked window has room for the repeat.
-    assert_eq!(d.repeats(), 'M');
+    assert_eq!(dialogue.repeats(), 'M');
 }
 
 #[test]
 fn a_lost_segment_with_a_mark_halves_both() {
-    let mut d = half_marked();
-    let (marked, flight) = (d.marked(), (d.next - d.una) as f64);
-    d.loses();
-    assert!((d.window() - flight / 2.0).abs() < 1e-6 && (d.marked() - marked / 2.0).abs() < 1e-6);
+    let mut dialogue = half_marked();
+    let (marked, flight) = (dialogue.marked(), (dialogue.next - dialogue.una) as f64);
+    dialogue.loses();
+    assert!((dialogue.window() - flight / 2.0).abs() < 1e-6 && (dialogue.marked() - marked / 2.0).abs() < 1e-6);
     // One and a half segments may be marked. The two other outstanding segments take this room.
-    assert_eq!(d.repeats(), '-');
+    assert_eq!(dialogue.repeats(), '-');
 }
 
 #[test]
 fn after_a_timeout_one_segment_is_left_with_its_share() {
-    let mut d = half_marked();
-    let share = d.marked() / d.window();
-    let flight = 1000 * (d.next - d.una);
-    d.c.on_congestion(&sign(Congestion::Timeout { again: false }, flight));
-    assert_eq!(d.window(), 1.0);
-    assert!((d.marked() - share).abs() < 1e-9);
-    d.c.undo(Mistaken::Recovery);
-    assert!((d.marked() / d.window() - share).abs() < 1e-9);
+    let mut dialogue = half_marked();
+    let share = dialogue.marked() / dialogue.window();
+    let flight = 1000 * (dialogue.next - dialogue.una);
+    dialogue
+        .c
+        .on_congestion(&sign(Congestion::Timeout { again: false }, flight));
+    assert_eq!(dialogue.window(), 1.0);
+    assert!((dialogue.marked() - share).abs() < 1e-9);
+    dialogue.c.undo(Mistaken::Recovery);
+    assert!((dialogue.marked() / dialogue.window() - share).abs() < 1e-9);
 }
 
 /// Duplicates and recovery open neither window. The segments that a partial ACK covers are no longer outstanding.
 #[test]
 fn recovery_leaves_both_windows() {
-    let mut d = half_marked();
-    d.loses();
-    let before = (d.window(), d.marked());
-    d.c.on_ack(&AckEvent {
-        una: 1 + 1000 * d.una,
+    let mut dialogue = half_marked();
+    dialogue.loses();
+    let state_before = (dialogue.window(), dialogue.marked());
+    dialogue.c.on_ack(&AckEvent {
+        una: 1 + 1000 * dialogue.una,
         phase: Phase::Recovery,
         acked: 0,
         ..acked(0)
     });
-    d.c.on_ack(&AckEvent {
-        una: 1 + 1000 * d.una + 500,
+    dialogue.c.on_ack(&AckEvent {
+        una: 1 + 1000 * dialogue.una + 500,
         phase: Phase::Recovery,
         ..acked(500)
     });
-    assert_eq!((d.window(), d.marked()), before);
-    assert_eq!(d.c.read(1), 2500.0);
+    assert_eq!((dialogue.window(), dialogue.marked()), state_before);
+    assert_eq!(dialogue.c.read(1), 2500.0);
 }

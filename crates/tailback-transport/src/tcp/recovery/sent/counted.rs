@@ -9,12 +9,12 @@ use tailback_base::{Duration, Time};
 impl SentList {
     /// The number of segments in each state. This costs a step for each segment.
     pub fn counts(&self) -> Counts {
-        let number = |which: fn(&SentSegment) -> bool| self.outstanding.iter().filter(|r| which(r)).count() as u64;
+        let number_of = |which: fn(&SentSegment) -> bool| self.outstanding.iter().filter(|r| which(r)).count() as u64;
         Counts {
-            outstanding: number(|_| true),
-            sacked: number(|r| r.sacked),
-            lost: number(|r| r.lost),
-            again: number(|r| r.again && r.is_in_flight()),
+            outstanding: number_of(|_| true),
+            sacked: number_of(|r| r.sacked),
+            lost: number_of(|r| r.lost),
+            again: number_of(|r| r.again && r.is_in_flight()),
         }
     }
 
@@ -58,11 +58,11 @@ impl SentList {
     pub fn limit_counted(&mut self) -> Option<u32> {
         let outstanding = self.outstanding.len() as u32;
         let holes = (self.waiting.len() as u32).max(1).min(outstanding);
-        let most = outstanding - holes;
-        if self.counted.0 <= most {
+        let most_counted = outstanding - holes;
+        if self.counted.0 <= most_counted {
             return None;
         }
-        self.set_counted(most);
+        self.set_counted(most_counted);
         Some(outstanding)
     }
 

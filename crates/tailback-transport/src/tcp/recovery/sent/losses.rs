@@ -121,14 +121,14 @@ mod tests {
             for n in 1..=6_u64 {
                 s.sent((n - 1) * 1000, n * 1000, false, Time(n));
             }
-            let told = |s: &mut SentList| {
-                let mut told = Vec::new();
+            let taken_losses = |s: &mut SentList| {
+                let mut losses = Vec::new();
                 s.take_losses(Time(9), |l| {
-                    told.push((l.seq, l.in_flight_at_send, l.lost_since_send, l.new_range, l.delivered));
+                    losses.push((l.seq, l.in_flight_at_send, l.lost_since_send, l.new_range, l.delivered));
                 });
-                told
+                losses
             };
-            assert!(told(&mut s).is_empty());
+            assert!(taken_losses(&mut s).is_empty());
             s.acked(1000, &[(3000, 4000), (5000, 6000)], Time(8));
             s.lose_below(5000);
             let lost = [
@@ -136,11 +136,11 @@ mod tests {
                 (2000, 3000, 2000, false, 3000),
                 (4000, 5000, 3000, true, 3000),
             ];
-            assert_eq!(told(&mut s), lost);
-            assert!(told(&mut s).is_empty());
+            assert_eq!(taken_losses(&mut s), lost);
+            assert!(taken_losses(&mut s).is_empty());
             s.sent(1000, 2000, true, Time(10));
             s.lose_below(2000);
-            assert_eq!(told(&mut s), [(1000, 1000, 1000, true, 3000)]);
+            assert_eq!(taken_losses(&mut s), [(1000, 1000, 1000, true, 3000)]);
         }
         let mut silent = SentList::default();
         silent.sent(0, 1000, false, Time(1));

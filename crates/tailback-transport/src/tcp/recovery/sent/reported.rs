@@ -12,15 +12,15 @@ impl SentList {
         for &(from, to) in blocks {
             // Most blocks were also in the last ACK. Finding their records would cost more than checking that nothing
             // is new.
-            let told = self
+            let known_end = self
                 .known
                 .iter()
                 .find(|k| k.0 <= from && from < k.1)
                 .map_or(from, |k| k.1);
-            if told >= to {
+            if known_end >= to {
                 continue;
             }
-            let mut i = self.first_behind(told);
+            let mut i = self.first_behind(known_end);
             while let Some(r) = self.outstanding.get(i).filter(|r| r.end <= to) {
                 steps += 1;
                 if let Some(&(_, end)) = self.known.iter().find(|k| k.0 <= r.seq && r.end <= k.1) {

@@ -35,9 +35,9 @@ fn coupled_marks_and_the_step_are_two_chances() {
 /// What stays counts, not the packet that leaves, and the step does not look at it.
 #[test]
 fn a_short_queue_spares_from_chance_but_not_from_the_step() {
-    let at = |left: u64, wait: u64, ecn: Ecn| {
+    let marks_at = |packets: u64, wait: u64, ecn: Ecn| {
         let mut b = bench(&[LINUX]);
-        for id in 0..=left {
+        for id in 0..=packets {
             b.arrive(packet(id, ecn));
         }
         b.pass(ms(wait));
@@ -45,10 +45,10 @@ fn a_short_queue_spares_from_chance_but_not_from_the_step() {
         b.serve();
         b.log.marked.iter().map(|m| m.1).collect::<Vec<_>>()
     };
-    assert_eq!(at(3, 0, Ecn::Ect1), []);
-    assert_eq!(at(4, 0, Ecn::Ect1), [MarkReason::Coupled]);
-    assert_eq!(at(3, 2, Ecn::Ect1), [MarkReason::Step]);
-    assert_eq!(at(3, 2, Ecn::Ect0), []);
+    assert_eq!(marks_at(3, 0, Ecn::Ect1), []);
+    assert_eq!(marks_at(4, 0, Ecn::Ect1), [MarkReason::Coupled]);
+    assert_eq!(marks_at(3, 2, Ecn::Ect1), [MarkReason::Step]);
+    assert_eq!(marks_at(3, 2, Ecn::Ect0), []);
     // In the form of the RFC all that is quiet is spared, and the packet itself counts.
     let mut b = bench(&[("min_backlog", "3001B")]);
     for id in 0..3 {
@@ -62,19 +62,19 @@ fn a_short_queue_spares_from_chance_but_not_from_the_step() {
 /// From k p' = 1 on the RFC drops from L; Linux drops beyond it.
 #[test]
 fn at_the_limit_l_is_still_marked() {
-    let at = |form: &'static str, base: f64| {
+    let signals_at = |form: &'static str, base: f64| {
         let b = l_at(&[("form", form)], base, 2000, |_| 0);
         (b.log.marked.len(), b.log.dropped.len())
     };
     // Of those that are tried p'^2 are dropped, and 2000 are left.
-    let (marked, dropped) = at("rfc9332", 0.5);
+    let (marked, dropped) = signals_at("rfc9332", 0.5);
     assert!(
         (dropped as i64 - 667).abs() <= 1 && marked >= 1999,
         "{marked} {dropped}"
     );
-    let (marked, dropped) = at("linux", 0.5);
+    let (marked, dropped) = signals_at("linux", 0.5);
     assert!(dropped == 0 && marked >= 1999, "{marked}");
-    let (marked, dropped) = at("linux", 0.6);
+    let (marked, dropped) = signals_at("linux", 0.6);
     assert!(
         (dropped as i64 - 1125).abs() <= 1 && marked == 2000,
         "{marked} {dropped}"
@@ -109,8 +109,8 @@ fn credit_decides_whose_turn_it_is() {
         sent.map(|p| if p.ecn == Ecn::Ect0 { 'c' } else { 'l' })
             .collect::<String>()
     };
-    let fill = |b: &mut Dual, l: u64, classic: u64| {
-        for id in 0..l {
+    let fill = |b: &mut Dual, low_latency: u64, classic: u64| {
+        for id in 0..low_latency {
             b.arrive(packet(id, Ecn::Ect1));
         }
         for id in 0..classic {

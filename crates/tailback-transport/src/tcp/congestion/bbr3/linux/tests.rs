@@ -86,13 +86,13 @@ fn drain_has_no_limit() {
 /// The filter of the rate advances only if the present cycle has a sample.
 #[test]
 fn an_empty_cycle_forgets_nothing() {
-    for (form, left) in [("draft", 0.5e6), ("linux", 1e6)] {
+    for (form, bw_left) in [("draft", 0.5e6), ("linux", 1e6)] {
         let mut h = settled(form);
         for _ in 0..3 {
             h.q.path.advance(h.q.form);
         }
         h.ack(1.0, 0.5, 40.0, |_, _| {});
-        assert!((h.q.path.max_bw() / left - 1.0).abs() < 1e-9, "{form}");
+        assert!((h.q.path.max_bw() / bw_left - 1.0).abs() < 1e-9, "{form}");
     }
 }
 
@@ -241,12 +241,12 @@ fn a_late_ack_does_not_replace_the_minimum() {
 fn a_timeout_bounds_by_the_window_before_it() {
     for form in FORMS {
         let mut h = settled(form);
-        let before = h.q.cwnd;
+        let cwnd_before = h.q.cwnd;
         h.q.on_congestion(&CongestionEvent {
             in_flight: 7000,
             ..sign(Congestion::Timeout { again: false }, 40_000)
         });
-        let bound = if form == "linux" { before } else { f64::INFINITY };
+        let bound = if form == "linux" { cwnd_before } else { f64::INFINITY };
         assert_eq!((h.q.cwnd, h.q.bounds.inflight_shortterm), (8000.0, bound), "{form}");
     }
 }
