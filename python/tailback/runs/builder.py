@@ -532,11 +532,11 @@ def _topology(
     """A network of a named topology with equal links, which are called `ports`."""
     net = Network()
     queue, delay = link.pop("queue"), link.pop("delay")
-    plain_queue = None
+    spec = None
     for port in ports:
-        plain_queue = net._queue(port, queue)
-    if isinstance(plain_queue, str):
-        plain_queue = {"kind": plain_queue}
+        spec = net._queue(port, queue)
+    if isinstance(spec, str):
+        spec = {"kind": spec}
     rtt = of_flows["rtt"]
     if delay is None:
         # A single `rtt` is the round trip of the links themselves.
@@ -549,7 +549,7 @@ def _topology(
         for port in ports:
             link["reverse_queue"] = net._queue(f"{port}.reverse", back)
     rate = link.pop("rate")
-    net.document["topology"] = _plain({**topology, "rate": rate, "delay": delay, "queue": plain_queue, **link})
+    net.document["topology"] = _plain({**topology, "rate": rate, "delay": delay, "queue": spec, **link})
     check_names(net.document, "topology")
     common = {k: v for k, v in of_flows.items() if v is not None}
     groups = flows if isinstance(flows, Mapping) else {"bulk": {"count": count("flows", flows, 1, MOST_COUNTED)}}
