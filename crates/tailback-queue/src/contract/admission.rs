@@ -1,10 +1,10 @@
-//! Admissions. An admission is the part of a discipline that decides about a packet when it arrives. RED, Blue, PI,
-//! PIE, CHOKe and similar AQMs do not schedule. They use the arriving packet and the state of the queue, and then store
-//! the packet, mark it, or drop it, perhaps together with packets that already wait. An [`Admission`] is that decision
-//! alone. Two hosts make a discipline of an admission. [`Fifo<P, A>`](crate::fifo::Fifo) combines it with one
-//! first-in-first-out queue. [`Admitted<P, A, D>`](crate::contract::admitted::Admitted) puts it in front of any
-//! discipline that shows its packets through [`QueueView`], such as DRR, fair queueing, or another `Fifo`. In this way
-//! a pre-filter can run before RED.
+//! An admission is the part of a discipline that decides about a packet when it arrives. RED, Blue, PI, PIE, CHOKe and
+//! similar AQMs do not schedule. They use the arriving packet and the state of the queue, and then store the packet,
+//! mark it, or drop it, perhaps together with packets that already wait. An [`Admission`] is that decision alone. Two
+//! hosts make a discipline of an admission. [`Fifo<P, A>`](crate::fifo::Fifo) combines it with one first-in-first-out
+//! queue. [`Admitted<P, A, D>`](crate::contract::admitted::Admitted) puts it in front of any discipline that shows its
+//! packets through [`QueueView`], such as DRR, fair queueing, or another `Fifo`. In this way a pre-filter can run
+//! before RED.
 //!
 //! The work is divided as follows, so that no packet is lost or reported twice:
 //!
