@@ -77,8 +77,9 @@ pub struct Use {
 }
 
 pub struct Lines<'a> {
+    /// The two directions of each link, in the order of the scenario.
     pub all: Vec<Line<'a>>,
-    /// Lines in the order of the scenario.
+    /// The groups of flows, in the order of the scenario.
     pub flows: Vec<Use>,
     pub sessions: Vec<Use>,
 }

@@ -118,13 +118,13 @@ def _bucket(table: Mapping[str, Any], link: Link) -> Lines | None:
     if queue.around is None:
         return Lines(queue.lines(DEVICE), queue.words.unsaid, queue.words.remarks)
     rate, burst, _ = queue.around
-    line, remark = _framing(table)
-    commands = htb(DEVICE, units.rate_text(rate), burst, line.htb, queue.words.text)
+    framing, remark = _framing(table)
+    commands = htb(DEVICE, units.rate_text(rate), burst, framing.htb, queue.words.text)
     return Lines(commands, queue.words.unsaid, (*queue.words.remarks, *([remark] if remark else [])))
 
 
 def _framing(table: Mapping[str, Any]) -> tuple[Framing, str]:
-    """A remark on the header that an Ethernet device counts and the simulator does not."""
+    """The framing of the commands, and a remark if an Ethernet device counts more header bytes than the simulator."""
     overhead, mpu = (_core.parse_bytes(str(table.get(key, "0B"))) for key in ("overhead", "mpu"))
     plain_framing = Framing("", "", max(overhead, ETHERNET_HEADER), mpu, str(table.get("framing", "plain")), "", "")
     if overhead >= ETHERNET_HEADER:
