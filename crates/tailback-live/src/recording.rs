@@ -164,35 +164,35 @@ impl Recording {
     fn read(&mut self, line: &str) -> Option<()> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let whole_at = |i: usize| words.get(i)?.parse::<u64>().ok();
-        let small = |i: usize| u8::try_from(whole_at(i)?).ok();
-        let time = |i: usize| whole_at(i).map(Time);
+        let byte_at = |i: usize| u8::try_from(whole_at(i)?).ok();
+        let time_at = |i: usize| whole_at(i).map(Time);
         match *words.first()? {
             "arrival" => self.arrivals.push(ArrivedPacket {
-                born: time(1)?,
+                born: time_at(1)?,
                 flow: FlowId(u32::try_from(whole_at(2)?).ok()?),
                 backward: whole_at(3)? == 1,
                 sequence: whole_at(4)?,
                 acknowledged: whole_at(5)?,
                 payload: u32::try_from(whole_at(6)?).ok()?,
                 bytes: u32::try_from(whole_at(7)?).ok()?,
-                flags: Flags(small(8)?),
-                ecn: Ecn::from_bits(small(9)?),
-                dscp: Dscp(small(10)?),
+                flags: Flags(byte_at(8)?),
+                ecn: Ecn::from_bits(byte_at(9)?),
+                dscp: Dscp(byte_at(10)?),
                 options: words.get(11) == Some(&"options"),
             }),
             "mark" => {
                 let fate = PacketFate::Marked(MarkReason::ALL.into_iter().find(|r| Some(&r.name()) == words.get(4))?);
-                self.event(time(1)?, time(2)?, whole_at(3)?, fate);
+                self.event(time_at(1)?, time_at(2)?, whole_at(3)?, fate);
             }
             "drop" => {
                 let place = Place::ALL.into_iter().find(|p| Some(&p.name()) == words.get(4))?;
                 let why = DropReason::ALL.into_iter().find(|r| Some(&r.name()) == words.get(5))?;
-                self.event(time(1)?, time(2)?, whole_at(3)?, PacketFate::Dropped(place, why));
+                self.event(time_at(1)?, time_at(2)?, whole_at(3)?, PacketFate::Dropped(place, why));
             }
             "exit" => self.exits.push(Exit {
-                born: time(1)?,
-                at: time(2)?,
-                ecn: Ecn::from_bits(small(3)?),
+                born: time_at(1)?,
+                at: time_at(2)?,
+                ecn: Ecn::from_bits(byte_at(3)?),
             }),
             _ => return None,
         }

@@ -59,7 +59,8 @@ pub use flow_queueing::{fq_cobalt, fq_codel, fq_pie};
 pub use rounds::{drr, dsdrr, dtdrr, qsdrr, srr, tdrr, wdrr};
 pub use tags::{fq, fqbit, scfq, wf2q, wf2q_plus};
 
-/// The facts of a port whose drop policy needs a limited buffer. With an unlimited buffer the port is the same as `drr`.
+/// The facts of a port whose drop policy needs a limited buffer. With an unlimited buffer the port is the same as
+/// `drr`.
 const NEEDS_A_LIMIT: Facts = Facts {
     unlimited: Some(Unlimited::leaves("drr")),
     ..Facts::MAPPED

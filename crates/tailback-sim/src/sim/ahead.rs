@@ -186,15 +186,15 @@ impl Sim {
                 feeder, first, opened, ..
             } = used[port];
             let is_fed_by_port = matches!(feeder, Feeder::Port(p) if !self.net.ports[p as usize].watched_exit);
-            let keeps = !opened || !self.may_lose(port);
-            self.ahead.takes[port] = is_fed_by_port && keeps && self.is_open(port, &looks);
+            let loses_none_of_opened = !opened || !self.may_lose(port);
+            self.ahead.takes[port] = is_fed_by_port && loses_none_of_opened && self.is_open(port, &looks);
             self.net.ports[port].hands_ahead = !first && !self.net.ports[port].watched_exit && !looks.exit[port];
         }
         // A conditioner that follows senders also follows those that join during the run.
         let edges_hear = self.edges.all.iter().any(|e| e.hears);
         for flow in counted_as(8, 0..self.flows.all.len()) {
             let f = &self.flows.all[flow];
-            let quiet = !edges_hear && f.hears == Hears::Nothing && !f.followed && !f.watched && !looks.flow[flow];
+            let unobserved = !edges_hear && f.hears == Hears::Nothing && !f.followed && !f.watched && !looks.flow[flow];
             let answers_only = self.destination_only_answers(flow);
             let [there, back] = self.net.ways[flow];
             if self.net.is_spread(there) || self.net.is_spread(back) {
@@ -203,22 +203,22 @@ impl Sim {
             self.flows.all[flow].runs_ahead = match f.carrier {
                 Carrier::Datagrams {
                     echo: Echo::Nothing, ..
-                } => [false, quiet],
+                } => [false, unobserved],
                 // A source only counts answers.
                 Carrier::Datagrams { .. } => {
-                    let answers = self.ports_of(back)[0] as usize;
-                    let alone = used[answers].ways == 1 && self.is_open(answers, &looks);
-                    let destination = answers_only && (alone || self.ahead.takes[answers]);
-                    [quiet, quiet && destination]
+                    let answer_port = self.ports_of(back)[0] as usize;
+                    let has_one_way = used[answer_port].ways == 1 && self.is_open(answer_port, &looks);
+                    let destination_may = answers_only && (has_one_way || self.ahead.takes[answer_port]);
+                    [unobserved, unobserved && destination_may]
                 }
                 Carrier::Connection(_) => {
-                    let (out, answers) = (self.ports_of(there)[0] as usize, self.ports_of(back)[0] as usize);
-                    let alone = |port: usize| used[port].ways == 1 && self.is_open(port, &looks);
-                    let source = alone(out);
-                    let destination = answers_only && (alone(answers) || self.ahead.takes[answers]);
-                    let before = self.ports_of(there)[usize::from(there.len) - 1] as usize;
-                    self.flows.all[flow].in_order = destination && self.net.ports[before].hands_ahead;
-                    [quiet && source, quiet && destination]
+                    let (data_port, answer_port) = (self.ports_of(there)[0] as usize, self.ports_of(back)[0] as usize);
+                    let has_one_way = |port: usize| used[port].ways == 1 && self.is_open(port, &looks);
+                    let source_may = has_one_way(data_port);
+                    let destination_may = answers_only && (has_one_way(answer_port) || self.ahead.takes[answer_port]);
+                    let last_port = self.ports_of(there)[usize::from(there.len) - 1] as usize;
+                    self.flows.all[flow].in_order = destination_may && self.net.ports[last_port].hands_ahead;
+                    [unobserved && source_may, unobserved && destination_may]
                 }
                 _ => [false; 2],
             };

@@ -99,18 +99,18 @@ def _queue(p: Picture, results: Any) -> Seen:
     for q in p.queues:
         queue_series = results.series.where(queue=q)
         curves.append((TITLES[q], queue_series["time_s"], queue_series["value"]))
-    links = {q: p.link(results, q) for q in p.queues}
+    link_rows = {q: p.link(results, q) for q in p.queues}
     return Seen(
-        title="Mean queue: " + p.each({q: row["mean_queue_packets"] for q, row in links.items()}, "packets"),
+        title="Mean queue: " + p.each({q: row["mean_queue_packets"] for q, row in link_rows.items()}, "packets"),
         figure=plots.series(curves, "queue (packets)", names=p.queues),
         caption="How many packets wait in the queue in front of the line, from the start of the run to its end.",
         heads=[("", ""), *((c.title, unit) for c, unit in _OF_LINK)],
         rows=p.rows(
             lambda q: (
-                links[q]["mean_queue_packets"],
-                1e3 * links[q]["sojourn_p50_s"],
-                100 * links[q]["utilisation"],
-                100 * links[q]["loss_rate"],
+                link_rows[q]["mean_queue_packets"],
+                1e3 * link_rows[q]["sojourn_p50_s"],
+                100 * link_rows[q]["utilisation"],
+                100 * link_rows[q]["loss_rate"],
             )
         ),
     )

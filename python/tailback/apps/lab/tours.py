@@ -121,8 +121,8 @@ def read(path: Path) -> Tour:
             hint = f"there is no such table; there are {', '.join(TABLES)}"
             raise LabError(f"{path}: results.{name}.table = {result.table!r}: {hint}")
     scenario = explicit(tour.scenario, str(path))
-    # The page never runs the scenario with the changes of `fails`; only a test does. Errors in the changes are therefore
-    # found here.
+    # The page never runs the scenario with the changes of `fails`; only a test does. Errors in the changes are
+    # therefore found here.
     _core.load(json.dumps(scenario), "json", f"{path}: fails", tour.fails)
     return msgspec.structs.replace(tour, scenario=scenario)
 

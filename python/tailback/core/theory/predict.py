@@ -113,10 +113,10 @@ def tail_drop(
         cycle = rtt_full + steps * (tau + room_packets / c + rtt_full) / 2
         idle_packets = 0.0
     else:
-        empty_share = -room_packets / n
-        filling = b / n
-        cycle = rtt_full + empty_share * tau + filling * (tau + rtt_full) / 2
-        idle_packets = n * empty_share**2 / 2
+        empty_steps = -room_packets / n
+        filling_steps = b / n
+        cycle = rtt_full + empty_steps * tau + filling_steps * (tau + rtt_full) / 2
+        idle_packets = n * empty_steps**2 / 2
     return TailDrop(
         flows=int(n),
         packets_per_s=c,
@@ -165,23 +165,23 @@ def qsdrr(flows: int, buffer_packets: int, packets_per_s: float | None = None, r
     n, b = flows, buffer_packets
     if n < 1 or b < 1 or int(n) != n or int(b) != b:
         raise PredictError(f"{n} flows and a buffer of {b} packets: give whole numbers, at least 1")
-    # Smallest x with x (x + 1) / 2 >= n, in whole numbers.
-    x = (isqrt(8 * n + 1) - 1) // 2
-    while x * (x + 1) < 2 * n:
-        x += 1
-    if x * n <= b:
+    # The smallest number with victims (victims + 1) / 2 >= n, in whole numbers.
+    victims = (isqrt(8 * n + 1) - 1) // 2
+    while victims * (victims + 1) < 2 * n:
+        victims += 1
+    if victims * n <= b:
         regime = 1
     elif b >= n:
         length = Fraction(b, n)
-        x, regime = ceil(n / length + (length - 1) / 2), 2
+        victims, regime = ceil(n / length + (length - 1) / 2), 2
     else:
-        x, regime = n, 3
-    x = min(x, n)
+        victims, regime = n, 3
+    victims = min(victims, n)
     if packets_per_s is None or rtt_s is None:
-        return Qsdrr(n, b, x, regime)
+        return Qsdrr(n, b, victims, regime)
     window_full = (packets_per_s * rtt_s + b) / n
-    drop = x / 2 * (window_full + 3) - 2 * n
+    drop = victims / 2 * (window_full + 3) - 2 * n
     if drop <= 0:
-        return Qsdrr(n, b, x, regime)
-    model = tail_drop(n, packets_per_s, rtt_s, b, x / n)
-    return Qsdrr(n, b, x, regime, queue_drop=drop, steps=drop / n, cycle_s=model.cycle_s, frame=model)
+        return Qsdrr(n, b, victims, regime)
+    model = tail_drop(n, packets_per_s, rtt_s, b, victims / n)
+    return Qsdrr(n, b, victims, regime, queue_drop=drop, steps=drop / n, cycle_s=model.cycle_s, frame=model)

@@ -162,25 +162,25 @@ def _flows(given: Given, notes: Notes) -> tuple[list[Flow], int, int]:
         count += 1
         first_ns = frame.at_ns if first_ns is None else first_ns
         last_ns = max(last_ns, frame.at_ns)
-        header = packet(frame)
-        if isinstance(header, str):
-            notes.leave(header, "only first fragments and whole packets of TCP and UDP are replayed", 0)
+        parsed_frame = packet(frame)
+        if isinstance(parsed_frame, str):
+            notes.leave(parsed_frame, "only first fragments and whole packets of TCP and UDP are replayed", 0)
             continue
         if frame.at_ns < first_ns:
             raise ReadError(
                 f"packet {count} is earlier than the first one", "sort the capture: reordercap", name=given.name
             )
-        key = (header.source, header.destination, header.protocol, header.ports)
+        key = (parsed_frame.source, parsed_frame.destination, parsed_frame.protocol, parsed_frame.ports)
         flow = flows.get(key)
         if flow is None:
-            source = hosts.setdefault(header.source, len(hosts) + 1)
-            destination = hosts.setdefault(header.destination, len(hosts) + 1)
-            flow = flows[key] = Flow("TCP" if header.protocol == 6 else "UDP", source, destination)
+            source = hosts.setdefault(parsed_frame.source, len(hosts) + 1)
+            destination = hosts.setdefault(parsed_frame.destination, len(hosts) + 1)
+            flow = flows[key] = Flow("TCP" if parsed_frame.protocol == 6 else "UDP", source, destination)
         if flow.times_ns and frame.at_ns - first_ns < flow.times_ns[-1]:
             raise ReadError(
                 f"packet {count} is earlier than the one before it", "sort the capture: reordercap", name=given.name
             )
-        flow.add(frame.at_ns - first_ns, header)
+        flow.add(frame.at_ns - first_ns, parsed_frame)
     return list(flows.values()), count, last_ns - (first_ns or 0)
 
 

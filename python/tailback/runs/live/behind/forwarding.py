@@ -207,11 +207,11 @@ def _keep(theirs: socket.socket, settings: Sequence[str]) -> None:
     os.closerange(kept_descriptor + 1, 4096)
     path = file_of_network()
     try:
-        fd, opened_settings = _begin(path, settings)
+        fd, settings_to_restore = _begin(path, settings)
     except OSError as e:
         theirs.sendall(f"refused {e.strerror} ({e.filename})\n".encode())
         return
-    theirs.sendall(f"kept {' '.join(opened_settings)}\n".encode())
+    theirs.sendall(f"kept {' '.join(settings_to_restore)}\n".encode())
     # The socket becomes readable when the command has ended.
     word = theirs.recv(1)
     if word == _SET:
