@@ -72,8 +72,9 @@ pub enum Arrival {
 }
 
 /// A sample of an indexed series has a value for each index. The values at indices below this are written even if they
-/// are 0, except those of [`Source::EdgeSent`]. Of the other values only those that are not 0 are written. The number
-/// of rows therefore depends on what a million queues contain, not on what they may contain.
+/// are 0, except those of [`Source::EdgeSent`]. Of the other values only those that are not 0 are written,
+/// and changes to 0 if the series is recorded on change. The number of rows therefore depends on what a million queues
+/// contain, not on what they may contain.
 pub const ALWAYS: u32 = 4096;
 
 /// Whether a value at an index has its own row.
