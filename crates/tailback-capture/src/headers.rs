@@ -184,7 +184,7 @@ fn put_options(f: &mut Frame, s: &Segment) {
     }
 }
 
-/// Write the option of RFC 9768 section 3.2.3: kind 174, with ECT(1) first. Returns the last two bytes of the option,
+/// Write the option of RFC 9768 section 3.2.3: kind 174, with ECT(1) first. Returns the two bytes that are left,
 /// which replace the padding of the next option.
 fn put_counts(f: &mut Frame, c: &EcnCounts) -> [u8; 2] {
     const KIND: u8 = 174;

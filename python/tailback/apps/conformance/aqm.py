@@ -1,6 +1,6 @@
 """The guidelines of RFC 7928 as scenarios. The result of a discipline in each scenario is compared with drop-tail's.
 
-The RFC requires a characterisation and sets no bounds, so the output is a table without a verdict. `rfc7928/` has the
+The RFC describes a characterisation and sets no bounds, so the output is a table without a verdict. `rfc7928/` has the
 scenarios; their names begin with the section. The buffer is 100 packets, slightly more than 10 Mb/s times 100 ms.
 """
 

@@ -23,8 +23,8 @@ const LEAST_WINDOW: f64 = 16.0;
 const LEAST_RISE: Duration = Duration::from_millis(4);
 const MOST_RISE: Duration = Duration::from_millis(16);
 const RISE_DIVISOR: u64 = 8;
-/// The largest number of bytes that a sender may collect to send at once. It may also collect at most a millisecond of
-/// its pacing rate.
+/// The data that a sender may collect to send at once: this number of bytes, but at most a millisecond of its pacing
+/// rate.
 const HELD_BACK: f64 = 262_144.0;
 const MOST_HELD_BACK: f64 = 1e-3;
 /// Linux paces slow start at two windows per round trip. This rate is used here although nothing is paced.

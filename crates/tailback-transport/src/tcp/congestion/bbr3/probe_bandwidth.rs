@@ -32,7 +32,8 @@ pub(super) struct Cycle {
     pub rounds_since_up: u64,
     /// Whether samples are those of a probe (`is_bw_probe_sample`).
     pub is_probe: bool,
-    /// Whether the last probe lost too much, and whether the probe ends before it can lose too much (section 5.3.3.6).
+    /// Whether the last probe lost too much, and whether the next one ended before it could lose too much (section
+    /// 5.3.3.6).
     pub too_high: bool,
     cautious: bool,
     /// The growth of `inflight_longterm` in UP: the rounds, the bytes acknowledged, and the bytes for one more segment.
