@@ -264,9 +264,9 @@ fn instants_fit(r: &mut Reader, top: &Filled, flows_in_all: u64) {
         return;
     };
     let rows = (duration.0 / interval.0.max(1)).saturating_mul(flows_in_all.max(1));
-    if let Some((needs, most_bytes)) = recording::too_much(rows, recording::INTERVAL_BYTES) {
+    if let Some((needs, most_rows)) = recording::too_much(rows, recording::INTERVAL_BYTES) {
         let problem = format!("with an interval of {interval}, a run of {duration} makes {needs}");
-        let remedy = format!("choose a longer interval: at most {most_bytes} rows");
+        let remedy = format!("choose a longer interval: at most {most_rows} rows");
         let problem = top.problem("limit", &top::INTERVAL, problem, remedy);
         r.complain(problem.value(interval.to_string()));
     }

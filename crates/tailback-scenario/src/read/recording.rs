@@ -75,9 +75,9 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
     if let (Sampling::Every(every), Some(duration)) = (sampling, known.duration) {
         let samples = (duration.0 / every.0.max(1)).saturating_mul(count);
         let rows = samples.saturating_mul(names.len().max(1) as u64);
-        if let Some((needs, most_bytes)) = too_much(rows, SAMPLE_BYTES) {
+        if let Some((needs, most_rows)) = too_much(rows, SAMPLE_BYTES) {
             let problem = format!("with a sample every {every}, a run of {duration} makes {needs}");
-            let remedy = format!("sample less often, or fewer flows: at most {most_bytes} rows");
+            let remedy = format!("sample less often, or fewer flows: at most {most_rows} rows");
             let problem = filled.problem("limit", &EVERY, problem, remedy);
             r.complain(problem.value(every.to_string()));
         }

@@ -186,7 +186,7 @@ fn blue_drops_capable_packets_too() {
 /// ns-3's second way to learn: 500 ms held for 600 dequeues, one a millisecond, are 100 rises; 400 ms are none.
 #[test]
 fn a_long_sojourn_teaches_blue_where_asked() {
-    for (held_packets, rises) in [(500, 100.0), (400, 0.0)] {
+    for (held_ms, rises) in [(500, 100.0), (400, 0.0)] {
         // Marks, so that of each millisecond's packets one is taken.
         let settings = [
             ("blue_threshold", "400ms"),
@@ -196,28 +196,23 @@ fn a_long_sojourn_teaches_blue_where_asked() {
         ];
         let mut b = bench(&settings);
         let mut sent_packets = 0;
-        for _ in 0..held_packets + 600 {
+        for _ in 0..held_ms + 600 {
             // A thousand a millisecond, since BLUE drops some of them.
             for _ in 0..20 {
                 b.arrive(TestPacket::new(0, 0, 1000).capable());
             }
-            if b.now >= Time(held_packets * 1_000_000) {
+            if b.now >= Time(held_ms * 1_000_000) {
                 b.serve();
                 sent_packets += 1;
                 // The rest of those that came together goes, so that the next has waited as long.
-                while b
-                    .queue
-                    .ring
-                    .get(0)
-                    .is_some_and(|p| b.now.since(p.stamp) >= ms(held_packets))
-                {
+                while b.queue.ring.get(0).is_some_and(|p| b.now.since(p.stamp) >= ms(held_ms)) {
                     b.queue.ring.remove(0);
                 }
             }
             b.pass(ms(1));
         }
         assert_eq!(sent_packets, 600);
-        assert_eq!(b.probe("probability", 0), rises / 256.0, "held at {held_packets} ms");
+        assert_eq!(b.probe("probability", 0), rises / 256.0, "held at {held_ms} ms");
     }
 }
 
