@@ -37,8 +37,8 @@ def stacked_queues(d: Drawing) -> Drawn:
         keep = s["probe"] == "queue_packets"
         times, lengths, index = s["time_s"][keep], s["value"][keep], s["index"][keep]
         # Queues are numbered in the order of their first packets; flows have names.
-        is_length = s["probe"] == "queue_flow"
-        place = dict(zip(s["index"][is_length].tolist(), s["value"][is_length].tolist(), strict=True))
+        is_flow = s["probe"] == "queue_flow"
+        place = dict(zip(s["index"][is_flow].tolist(), s["value"][is_flow].tolist(), strict=True))
         index = np.array([place.get(q, q) for q in index.tolist()])
         offset, queues = d.output["offset"], np.unique(index)
         end = float(times.max())
