@@ -108,12 +108,12 @@ def tail_drop(
             f"the model does not hold: {h:g} of {n} flows with windows of {window_full:.1f} packets give up less than "
             "the queue regains at once; give a larger hit share, fewer flows, or a larger buffer"
         )
-    room_packets = b - n * steps
-    if room_packets >= 0:
-        cycle = rtt_full + steps * (tau + room_packets / c + rtt_full) / 2
+    queue_after = b - n * steps
+    if queue_after >= 0:
+        cycle = rtt_full + steps * (tau + queue_after / c + rtt_full) / 2
         idle_packets = 0.0
     else:
-        empty_steps = -room_packets / n
+        empty_steps = -queue_after / n
         filling_steps = b / n
         cycle = rtt_full + empty_steps * tau + filling_steps * (tau + rtt_full) / 2
         idle_packets = n * empty_steps**2 / 2
@@ -126,8 +126,8 @@ def tail_drop(
         window_empty=window_empty,
         window_full=window_full,
         rtt_full_s=rtt_full,
-        queue_after=room_packets,
-        queue_drop=b - room_packets,
+        queue_after=queue_after,
+        queue_drop=b - queue_after,
         steps=steps,
         cycle_s=cycle,
         idle_packets=idle_packets,
