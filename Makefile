@@ -101,7 +101,11 @@ wasm:
 	then cargo check --locked -p tailback-sim -p tailback-scenario --target $(WASM); \
 	else echo "rustup is not here, or cannot get $(WASM): make wasm was left out"; fi
 
-test: test-rust test-python
+# Each half prints its output when it has ended. One core would be idle while crates are compiled one after the other.
+SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+test:
+	@echo "The tests in Rust and in Python run side by side; each half prints its output at its end."
+	@$(MAKE) --no-print-directory --jobs=2 $(SYNC) test-rust test-python
 
 test-rust:
 	cargo test --release --locked --workspace --exclude tailback-python
