@@ -101,12 +101,7 @@ wasm:
 	then cargo check --locked -p tailback-sim -p tailback-scenario --target $(WASM); \
 	else echo "rustup is not here, or cannot get $(WASM): make wasm was left out"; fi
 
-# Each half prints its output when it has ended. The extension is built first, so that the tests in Python run while the
-# crates of the others are compiled, most of them one after the other.
-SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
-test: build
-	@echo "The tests in Python and in Rust run side by side; each half prints its output at its end."
-	@$(MAKE) --no-print-directory --jobs=2 $(SYNC) test-python test-rust
+test: test-rust test-python
 
 test-rust:
 	cargo test --release --locked --workspace --exclude tailback-python
