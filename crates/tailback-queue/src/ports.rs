@@ -66,7 +66,8 @@ const NEEDS_A_LIMIT: Facts = Facts {
     ..Facts::MAPPED
 };
 
-/// What a port that is named after its scheduler, with a queue for each flow, has beside the scheduler's parameters.
+/// The parameters, besides those of the scheduler, of a port that has the name of its scheduler and a queue for each
+/// flow.
 const UNDER_A_POLICY: &[Param] = &[POLICY, AQM, BEFORE];
 
 ports! {
